@@ -1,0 +1,32 @@
+"""The data of the paper: sources, mixing matrices, images (section 4, appendix C).
+
+Sources are nonnegative, independent and of unit variance, one column each: S is
+(n_samples, n_sources), and a mixture is ``X = S @ A.T`` with A (n_channels, n_sources). All draws
+take a `random_state` as in scikit-learn (None, int, RandomState) or a NumPy Generator.
+"""
+
+from nica.datasets.images import natural_scenes
+from nica.datasets.mixtures import (
+    MIXING_3,
+    MIXING_IMAGES,
+    PUBLISHED_SEEDS,
+    make_mixture,
+    mixing,
+    paper_mixing,
+    two_sources,
+)
+from nica.datasets.sources import background_noise, sparse_exponential, sparse_uniform
+
+__all__ = [
+    "MIXING_3",
+    "MIXING_IMAGES",
+    "PUBLISHED_SEEDS",
+    "background_noise",
+    "make_mixture",
+    "mixing",
+    "natural_scenes",
+    "paper_mixing",
+    "sparse_exponential",
+    "sparse_uniform",
+    "two_sources",
+]
