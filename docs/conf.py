@@ -1,0 +1,29 @@
+"""Sphinx configuration."""
+
+from importlib.metadata import version as version_of
+
+project = "nica"
+author = "The nica developers"
+copyright = "2026, the nica developers"
+release = version_of("nica")
+version = release
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+]
+myst_enable_extensions = ["dollarmath"]
+exclude_patterns = ["_build"]
+nitpicky = False
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say the types in words
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "nica"
+html_theme_options = {"show_prev_next": False}
+html_show_sourcelink = False
