@@ -28,6 +28,7 @@ lint: .venv/has-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
+	tools/check-kernels
 
 bench: .venv/has-test
 	@$(BIN)/python benchmarks/run.py $(ARGS)
