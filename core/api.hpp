@@ -1,0 +1,61 @@
+// What the binding and the kernels agree on. No code here: this header is seen by translation units
+// compiled for different instruction sets, and inline code would be merged between them by the linker.
+#pragma once
+
+namespace nica {
+
+enum Dynamics : int { exact = 0, sweeps = 1, ode = 2 };
+
+struct Config {
+    int k, l, m, d;          // channels, principal neurons, interneurons, outputs
+    int whiten, separate;    // which layers there are
+    int robust;              // start="warm": exact means, outlier weight, revival, restart, idle
+    int dynamics;            // Dynamics
+    double alpha;            // appendix B; > 0 when l > d
+    double rate_a, rate_b, rate_minimum;                   // layer 1: 1 / (a + b t), not below
+    int in_time;                                           // layer 2: rate 1 / (a + b t) ...
+    double separation_a, separation_b;                     // ... or activity (floor, forgetting)
+    double memory_first, memory_growth, memory_most;       // if growth > 0: forgetting 1 - 1/memory(t)
+    double kappa, kappa_restart;
+    int hold, idle, revival, flip;
+    int max_sweeps;
+    double tol;
+};
+
+// A named array of the state, as it lies in memory (strides in doubles).
+struct Field {
+    const char* name;
+    double* data;
+    long rows, columns, row_stride, column_stride;
+};
+
+enum Event : int { done = 0, held_enough = 1, overflow = 2 };
+
+struct Outcome {
+    long rows;  // consumed
+    int event;
+};
+
+class Network {
+  public:
+    virtual ~Network();
+    // Learn from n samples in order; Y (n x outputs), if given, receives what the network emitted.
+    virtual Outcome run(const double* X, long n, double* Y) = 0;
+    // Outputs with the weights as they stand.
+    virtual void apply(const double* X, long n, double* Y) = 0;
+    virtual int fields(Field* out) = 0;  // at most 40; the same names in the same order, always
+    virtual void resize_held(long rows) = 0;  // room for so many held samples, at least
+    // To be called after fields were written: with derived state among them, or without.
+    virtual void restored(bool derived) = 0;
+    virtual double residual() const = 0;  // max(|P W_hg - I|, |N (I + W_yy) - I|)
+};
+
+struct Kernels {
+    const char* name;
+    int width;  // doubles in a vector register
+    Network* (*create)(const Config&);
+    // First row with an entry that is not finite or larger than limit in size; -1 if there is none.
+    long (*find_bad)(const double* X, long rows, long columns, double limit);
+};
+
+}  // namespace nica

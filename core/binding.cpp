@@ -1,0 +1,251 @@
+// Python sees one class, Network, whose state goes in and out as named arrays, and a choice of kernels.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "api.hpp"
+
+namespace nb = nanobind;
+
+namespace nica {
+
+Network::~Network() = default;
+
+extern const Kernels kernels_baseline;
+#ifdef NICA_HAVE_AVX2
+extern const Kernels kernels_avx2;
+#endif
+#ifdef NICA_HAVE_AVX512
+extern const Kernels kernels_avx512;
+#endif
+
+// The kernels that this CPU can run, best first.
+static std::vector<const Kernels*> usable() {
+    std::vector<const Kernels*> found;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+#ifdef NICA_HAVE_AVX512
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("bmi2"))
+        found.push_back(&kernels_avx512);
+#endif
+#ifdef NICA_HAVE_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
+        found.push_back(&kernels_avx2);
+#endif
+#endif
+    found.push_back(&kernels_baseline);
+    return found;
+}
+
+static const Kernels& kernels_named(const std::string& name) {
+    std::string names;
+    for (const Kernels* k : usable()) {
+        if (name == k->name) return *k;
+        names += std::string(names.empty() ? "" : ", ") + k->name;
+    }
+    throw nb::value_error(("no kernels '" + name + "' on this CPU: it has " + names).c_str());
+}
+
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Row = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutRows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using OutRow = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T> static T item(const nb::dict& options, const char* name) {
+    return nb::cast<T>(options[name]);
+}
+
+static Config configuration(const nb::dict& o) {
+    Config c;
+    c.k = item<int>(o, "k");
+    c.l = item<int>(o, "l");
+    c.m = item<int>(o, "m");
+    c.d = item<int>(o, "d");
+    c.whiten = item<bool>(o, "whiten");
+    c.separate = item<bool>(o, "separate");
+    c.robust = item<bool>(o, "robust");
+    c.dynamics = item<int>(o, "dynamics");
+    c.alpha = item<double>(o, "alpha");
+    c.rate_a = item<double>(o, "rate_a");
+    c.rate_b = item<double>(o, "rate_b");
+    c.rate_minimum = item<double>(o, "rate_minimum");
+    c.in_time = item<bool>(o, "in_time");
+    c.separation_a = item<double>(o, "separation_a");
+    c.separation_b = item<double>(o, "separation_b");
+    c.memory_first = item<double>(o, "memory_first");
+    c.memory_growth = item<double>(o, "memory_growth");
+    c.memory_most = item<double>(o, "memory_most");
+    c.kappa = item<double>(o, "kappa");
+    c.kappa_restart = item<double>(o, "kappa_restart");
+    c.hold = item<int>(o, "hold");
+    c.idle = item<int>(o, "idle");
+    c.revival = item<int>(o, "revival");
+    c.flip = item<bool>(o, "flip");
+    c.max_sweeps = item<int>(o, "max_sweeps");
+    c.tol = item<double>(o, "tol");
+    return c;
+}
+
+class Handle {
+  public:
+    Handle(const nb::dict& options, const std::string& kernels)
+        : config(configuration(options)), network(kernels_named(kernels).create(config)),
+          outputs(config.separate ? config.d : config.l) {}
+
+    nb::tuple run(Rows X, std::optional<OutRows> Y) {
+        check(X.shape(1), config.k, "channels");
+        if (Y) {
+            check(Y->shape(1), outputs, "outputs");
+            check(Y->shape(0), X.shape(0), "rows");
+        }
+        Outcome o;
+        {
+            nb::gil_scoped_release free;
+            o = network->run(X.data(), long(X.shape(0)), Y ? Y->data() : nullptr);
+        }
+        return nb::make_tuple(o.rows, o.event);
+    }
+
+    int one(Row x, OutRow y) {
+        check(x.shape(0), config.k, "channels");
+        check(y.shape(0), outputs, "outputs");
+        for (int j = 0; j < config.k; ++j)
+            if (!(std::fabs(x.data()[j]) <= limit)) return bad_sample;
+        if (!config.robust) backup();  // only the paper's start can overflow
+        const int event = network->run(x.data(), 1, y.data()).event;
+        if (event == overflow) roll_back();
+        return event;
+    }
+
+    void apply(Rows X, OutRows Y) {
+        check(X.shape(1), config.k, "channels");
+        check(Y.shape(1), outputs, "outputs");
+        check(Y.shape(0), X.shape(0), "rows");
+        nb::gil_scoped_release free;
+        network->apply(X.data(), long(X.shape(0)), Y.data());
+    }
+
+    nb::dict get_state() {
+        Field f[40];
+        const int n = network->fields(f);
+        nb::dict state;
+        for (int i = 0; i < n; ++i) {
+            double* data = new double[f[i].rows * f[i].columns + 1];
+            for (long r = 0; r < f[i].rows; ++r)
+                for (long c = 0; c < f[i].columns; ++c)
+                    data[r * f[i].columns + c] = f[i].data[r * f[i].row_stride + c * f[i].column_stride];
+            nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+            const size_t shape[2] = {size_t(f[i].rows), size_t(f[i].columns)};
+            state[f[i].name] = nb::ndarray<nb::numpy, double>(data, 2, shape, owner);
+        }
+        return state;
+    }
+
+    // Write the named fields; the rest stays. "held" may have any number of rows.
+    void set_state(const nb::dict& state, bool derived) {
+        Field f[40];
+        if (state.contains("held")) {
+            const Rows held = nb::cast<Rows>(state["held"]);
+            network->resize_held(long(held.shape(0)));
+        }
+        const int n = network->fields(f);
+        for (int i = 0; i < n; ++i) {
+            if (!state.contains(f[i].name)) continue;
+            const Rows a = nb::cast<Rows>(state[f[i].name]);
+            if (!std::strcmp(f[i].name, "held")) f[i].rows = long(a.shape(0));
+            if (long(a.shape(0)) != f[i].rows || long(a.shape(1)) != f[i].columns)
+                throw nb::value_error(
+                    (std::string("array '") + f[i].name + "' of the state has shape (" +
+                     std::to_string(a.shape(0)) + ", " + std::to_string(a.shape(1)) + "), not (" +
+                     std::to_string(f[i].rows) + ", " + std::to_string(f[i].columns) + ")").c_str());
+            for (long r = 0; r < f[i].rows; ++r)
+                for (long c = 0; c < f[i].columns; ++c)
+                    f[i].data[r * f[i].row_stride + c * f[i].column_stride] =
+                        a.data()[r * f[i].columns + c];
+        }
+        network->restored(derived);
+    }
+
+    // Remember the state, or return to it: far cheaper than a trip through Python.
+    void backup() {
+        Field f[40];
+        const int n = network->fields(f);
+        remembered.clear();
+        for (int i = 0; i < n; ++i)
+            for (long r = 0; r < f[i].rows; ++r)
+                for (long c = 0; c < f[i].columns; ++c)
+                    remembered.push_back(f[i].data[r * f[i].row_stride + c * f[i].column_stride]);
+        remembered_held = f[held_at(f, n)].rows;
+    }
+    void roll_back() {
+        Field f[40];
+        network->resize_held(remembered_held);
+        const int n = network->fields(f);
+        f[held_at(f, n)].rows = remembered_held;
+        const double* from = remembered.data();
+        for (int i = 0; i < n; ++i)
+            for (long r = 0; r < f[i].rows; ++r)
+                for (long c = 0; c < f[i].columns; ++c)
+                    f[i].data[r * f[i].row_stride + c * f[i].column_stride] = *from++;
+        network->restored(true);
+    }
+    double residual() const { return network->residual(); }
+
+  private:
+    static constexpr double limit = 1e100;  // as in networks/_stream.py
+    static constexpr int bad_sample = 3;    // one more Event
+    static int held_at(const Field* f, int n) {
+        int i = 0;
+        while (i < n - 1 && std::strcmp(f[i].name, "held")) ++i;
+        return i;
+    }
+    static void check(size_t got, int wanted, const char* what) { check(got, size_t(wanted), what); }
+    static void check(size_t got, size_t wanted, const char* what) {
+        if (got != wanted)
+            throw nb::value_error((std::to_string(got) + " " + what + ", not " +
+                                   std::to_string(wanted)).c_str());
+    }
+    Config config;
+    std::unique_ptr<Network> network;
+    int outputs;
+    std::vector<double> remembered;
+    long remembered_held = 0;
+};
+
+}  // namespace nica
+
+NB_MODULE(_core, m) {
+    using namespace nica;
+    nb::class_<Handle>(m, "Network")
+        .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("options"), nb::arg("kernels"))
+        .def("run", &Handle::run, nb::arg("X").noconvert(), nb::arg("Y").noconvert().none())
+        .def("one", &Handle::one, nb::arg("x").noconvert(), nb::arg("y").noconvert())
+        .def("apply", &Handle::apply, nb::arg("X").noconvert(), nb::arg("Y").noconvert())
+        .def("get_state", &Handle::get_state)
+        .def("set_state", &Handle::set_state, nb::arg("state"), nb::arg("derived"))
+        .def("backup", &Handle::backup)
+        .def("roll_back", &Handle::roll_back)
+        .def("residual", &Handle::residual);
+    m.def("kernels", [] {
+        std::vector<std::string> names;
+        for (const Kernels* k : usable()) names.push_back(k->name);
+        return names;
+    });
+    m.def("width", [](const std::string& name) { return kernels_named(name).width; });
+    m.def("find_bad", [](Rows X, double limit) {
+        nb::gil_scoped_release free;
+        return kernels_named("baseline").find_bad(X.data(), long(X.shape(0)), long(X.shape(1)), limit);
+    }, nb::arg("X").noconvert(), nb::arg("limit"));
+}

@@ -1,0 +1,54 @@
+// This file is compiled once for each instruction set; see CMakeLists.txt.
+#include "network.hpp"
+
+#define NICA_STRING_(x) #x
+#define NICA_STRING(x) NICA_STRING_(x)
+#define NICA_PASTE_(a, b) a##b
+#define NICA_PASTE(a, b) NICA_PASTE_(a, b)
+#define NICA_KERNELS NICA_PASTE(kernels_, NICA_VARIANT)
+
+namespace nica {
+namespace NICA_VARIANT {
+
+template <int N> Network* fixed(const Config& c) {
+    return new Stacked<Fixed<N>, Whitening<Fixed<N>>>(c);
+}
+
+static Network* create(const Config& c) {
+    if (c.whiten && (c.alpha > 0 || c.m != c.l || c.dynamics == ode))
+        return new Stacked<Dynamic, GeneralWhitening>(c);
+    if (c.k == c.l && c.l == c.d) switch (c.d) {
+            case 2: return fixed<2>(c);
+            case 3: return fixed<3>(c);
+            case 4: return fixed<4>(c);
+            case 5: return fixed<5>(c);
+            case 6: return fixed<6>(c);
+            case 7: return fixed<7>(c);
+            case 8: return fixed<8>(c);
+            case 9: return fixed<9>(c);
+            case 10: return fixed<10>(c);
+        }
+    return new Stacked<Dynamic, Whitening<Dynamic>>(c);
+}
+
+static long find_bad(const double* X, long rows, long columns, double limit) {
+    for (long i = 0; i < rows; ++i) {
+        const double* x = X + i * columns;
+        bool good = true;
+        for (long j = 0; j < columns; ++j) good &= magnitude(x[j]) <= limit;
+        if (!good) return i;
+    }
+    return -1;
+}
+
+}  // namespace NICA_VARIANT
+
+extern const Kernels NICA_KERNELS;
+const Kernels NICA_KERNELS = {
+    NICA_STRING(NICA_VARIANT),
+    NICA_VARIANT::native_width,
+    NICA_VARIANT::create,
+    NICA_VARIANT::find_bad,
+};
+
+}  // namespace nica

@@ -1,0 +1,376 @@
+// Vector registers, and vectors and matrices of fixed or of any size made of them.
+//
+// Written with the compilers' vector extensions, so that one source serves SSE2, AVX2, AVX-512 and
+// NEON. Two families share one vocabulary, so that the steps of the networks are written once:
+//
+//   Fixed<N>  values on the stack, loops unrolled; matrices by columns (and by rows too, where both
+//             products are needed), so that no product needs a horizontal sum
+//   Dynamic   heap memory allocated once; matrices by rows
+//
+// Both pad with zeros to whole registers, and every operation keeps the padding zero.
+#pragma once
+
+#ifndef NICA_VARIANT
+#error "compile with -DNICA_VARIANT=name"
+#endif
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#define NICA_INLINE inline __attribute__((always_inline))
+#define NICA_UNROLL _Pragma("GCC unroll 16")
+
+namespace nica {
+namespace NICA_VARIANT {
+
+#if defined(__AVX512F__)
+constexpr int native_width = 8;
+#elif defined(__AVX__)
+constexpr int native_width = 4;
+#else
+constexpr int native_width = 2;
+#endif
+
+template <int W> struct LaneOf;
+template <> struct LaneOf<2> { typedef double type __attribute__((vector_size(16), may_alias)); };
+template <> struct LaneOf<4> { typedef double type __attribute__((vector_size(32), may_alias)); };
+template <> struct LaneOf<8> { typedef double type __attribute__((vector_size(64), may_alias)); };
+typedef double aliasing_double __attribute__((may_alias));
+
+NICA_INLINE double sum(LaneOf<2>::type v) { return v[0] + v[1]; }
+NICA_INLINE double sum(LaneOf<4>::type v) {
+    return sum(__builtin_shufflevector(v, v, 0, 1) + __builtin_shufflevector(v, v, 2, 3));
+}
+NICA_INLINE double sum(LaneOf<8>::type v) {
+    return sum(__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7));
+}
+template <class Lane> NICA_INLINE Lane larger(Lane a, Lane b) { return a > b ? a : b; }
+NICA_INLINE double larger(double a, double b) { return a > b ? a : b; }
+NICA_INLINE double smaller(double a, double b) { return a < b ? a : b; }
+NICA_INLINE double magnitude(double a) { return __builtin_fabs(a); }
+NICA_INLINE double root(double a) { return __builtin_sqrt(a); }
+
+// ------------------------------------------------------------------------------------------ Fixed
+
+template <int N> struct Fixed {
+    static constexpr int width = N <= 2 ? 2 : (N <= 4 && native_width >= 4) ? 4 : native_width;
+    static constexpr int lanes = (N + width - 1) / width;
+    using Lane = typename LaneOf<width>::type;
+
+    struct Size {
+        static constexpr int n = N, lanes = Fixed::lanes;
+        explicit Size(int) {}
+    };
+
+    struct Vector {
+        Lane q[lanes];
+        explicit Vector(Size = Size(0)) { std::memset(q, 0, sizeof q); }
+        NICA_INLINE double& operator[](int i) { return reinterpret_cast<aliasing_double*>(q)[i]; }
+        NICA_INLINE double operator[](int i) const {
+            return reinterpret_cast<const aliasing_double*>(q)[i];
+        }
+    };
+
+    template <bool both> struct Square {
+        Vector column[N];
+        Vector row[both ? N : 1];  // the transpose, kept beside
+        Square(Size, Size) {}
+        NICA_INLINE double operator()(int i, int j) const { return column[j][i]; }
+        Field field(const char* name) {
+            return {name, &column[0][0], N, N, 1, lanes * width};
+        }
+        void restored() {
+            if (both)
+                for (int i = 0; i < N; ++i)
+                    for (int j = 0; j < N; ++j) row[i][j] = column[j][i];
+        }
+    };
+    using Matrix = Square<false>;
+    using TwoWay = Square<true>;
+
+    template <class T> using Local = T;  // hot loops work on a copy, which can live in registers
+    template <class T> static void store(T& to, const T& from) { to = from; }
+
+    static NICA_INLINE void combine(const Vector* m, const Vector& x, Vector& y) {
+        NICA_UNROLL for (int q = 0; q < lanes; ++q) {
+            Lane even = m[0].q[q] * x[0];
+            if (N == 1) {
+                y.q[q] = even;
+                continue;
+            }
+            Lane odd = m[N > 1 ? 1 : 0].q[q] * x[N > 1 ? 1 : 0];
+            NICA_UNROLL for (int j = 2; j + 1 < N; j += 2) {
+                even += m[j].q[q] * x[j];
+                odd += m[j + 1].q[q] * x[j + 1];
+            }
+            if (N > 2 && N % 2) even += m[N - 1].q[q] * x[N - 1];
+            y.q[q] = even + odd;
+        }
+    }
+    template <bool both>
+    static NICA_INLINE void multiply(const Square<both>& m, const Vector& x, Vector& y) {
+        combine(m.column, x, y);
+    }
+    static NICA_INLINE void multiply_transposed(const TwoWay& m, const Vector& x, Vector& y) {
+        combine(m.row, x, y);
+    }
+    // m = a m + b u vT
+    template <bool both>
+    static NICA_INLINE void blend(Square<both>& m, double a, double b, const Vector& u,
+                                  const Vector& v) {
+        NICA_UNROLL for (int q = 0; q < lanes; ++q) {
+            const Lane bu = b * u.q[q];
+            NICA_UNROLL for (int j = 0; j < N; ++j)
+                m.column[j].q[q] = a * m.column[j].q[q] + bu * v[j];
+            if (both) {
+                const Lane bv = b * v.q[q];
+                NICA_UNROLL for (int i = 0; i < N; ++i) m.row[i].q[q] = a * m.row[i].q[q] + bv * u[i];
+            }
+        }
+    }
+    // m = diag(keep) m + u vT
+    static NICA_INLINE void scale_rows(Matrix& m, const Vector& keep, const Vector& u,
+                                       const Vector& v) {
+        NICA_UNROLL for (int q = 0; q < lanes; ++q)
+            NICA_UNROLL for (int j = 0; j < N; ++j)
+                m.column[j].q[q] = keep.q[q] * m.column[j].q[q] + u.q[q] * v[j];
+    }
+    // m = m diag(stretch) - u vT
+    static NICA_INLINE void scale_columns(TwoWay& m, const Vector& stretch, const Vector& u,
+                                          const Vector& v) {
+        NICA_UNROLL for (int q = 0; q < lanes; ++q)
+            NICA_UNROLL for (int j = 0; j < N; ++j) {
+                m.column[j].q[q] = m.column[j].q[q] * stretch[j] - u.q[q] * v[j];
+                m.row[j].q[q] = m.row[j].q[q] * stretch.q[q] - v.q[q] * u[j];
+            }
+    }
+    static NICA_INLINE double dot(Size, const Vector& u, const Vector& v) {
+        Lane s = u.q[0] * v.q[0];
+        NICA_UNROLL for (int q = 1; q < lanes; ++q) s += u.q[q] * v.q[q];
+        return sum(s);
+    }
+};
+
+// ---------------------------------------------------------------------------------------- Dynamic
+
+struct Dynamic {
+    static constexpr int width = native_width;
+    using Lane = LaneOf<width>::type;
+
+    struct Size {
+        int n, lanes;
+        explicit Size(int n_) : n(n_), lanes((n_ + width - 1) / width) {}
+    };
+
+    static double* allocate(std::size_t doubles) {
+        void* p = nullptr;
+        const std::size_t bytes = (doubles ? doubles : 1) * sizeof(double);
+        if (posix_memalign(&p, 64, bytes)) std::abort();
+        std::memset(p, 0, bytes);
+        return static_cast<double*>(p);
+    }
+
+    struct Vector {
+        Lane* q;
+        explicit Vector(Size s) : q(reinterpret_cast<Lane*>(allocate(std::size_t(s.lanes) * width))) {}
+        ~Vector() { std::free(q); }
+        Vector(const Vector&) = delete;
+        Vector& operator=(const Vector&) = delete;
+        NICA_INLINE double& operator[](int i) { return reinterpret_cast<aliasing_double*>(q)[i]; }
+        NICA_INLINE double operator[](int i) const {
+            return reinterpret_cast<const aliasing_double*>(q)[i];
+        }
+    };
+
+    struct Matrix {
+        Size rows, columns;
+        Vector data;
+        Matrix(Size r, Size c) : rows(r), columns(c), data(Size(r.n * c.lanes * width)) {}
+        NICA_INLINE Lane* row(int i) { return data.q + std::ptrdiff_t(i) * columns.lanes; }
+        NICA_INLINE const Lane* row(int i) const { return data.q + std::ptrdiff_t(i) * columns.lanes; }
+        NICA_INLINE double operator()(int i, int j) const {
+            return data[i * columns.lanes * width + j];
+        }
+        Field field(const char* name) {
+            return {name, &data[0], rows.n, columns.n, long(columns.lanes) * width, 1};
+        }
+        void restored() {}
+    };
+    using TwoWay = Matrix;
+
+    template <class T> using Local = T&;
+    template <class T> static void store(T&, const T&) {}
+
+    static NICA_INLINE double dot(Size s, const Lane* u, const Lane* v) {
+        Lane a = u[0] * v[0], b = {};
+        int q = 1;
+        for (; q + 1 < s.lanes; q += 2) {
+            a += u[q] * v[q];
+            b += u[q + 1] * v[q + 1];
+        }
+        if (q < s.lanes) a += u[q] * v[q];
+        return sum(a + b);
+    }
+    static NICA_INLINE double dot(Size s, const Vector& u, const Vector& v) {
+        return dot(s, u.q, v.q);
+    }
+    static NICA_INLINE void multiply(const Matrix& m, const Vector& x, Vector& y) {
+        const int n = m.rows.n, c = m.columns.lanes;
+        int i = 0;
+        for (; i + 3 < n; i += 4) {  // four rows at once: four independent sums, x loaded once
+            const Lane *r0 = m.row(i), *r1 = r0 + c, *r2 = r1 + c, *r3 = r2 + c;
+            Lane s0 = {}, s1 = {}, s2 = {}, s3 = {};
+            for (int q = 0; q < c; ++q) {
+                s0 += r0[q] * x.q[q];
+                s1 += r1[q] * x.q[q];
+                s2 += r2[q] * x.q[q];
+                s3 += r3[q] * x.q[q];
+            }
+            y[i] = sum(s0);
+            y[i + 1] = sum(s1);
+            y[i + 2] = sum(s2);
+            y[i + 3] = sum(s3);
+        }
+        for (; i < n; ++i) y[i] = dot(m.columns, m.row(i), x.q);
+    }
+    static NICA_INLINE void multiply_transposed(const Matrix& m, const Vector& x, Vector& y) {
+        const int c = m.columns.lanes;
+        int q = 0;
+        for (; q + 3 < c; q += 4) {  // four registers of y at once, each row's piece read once
+            Lane s0 = {}, s1 = {}, s2 = {}, s3 = {};
+            const Lane* r = m.data.q + q;
+            for (int i = 0; i < m.rows.n; ++i, r += c) {
+                const double a = x[i];
+                s0 += r[0] * a;
+                s1 += r[1] * a;
+                s2 += r[2] * a;
+                s3 += r[3] * a;
+            }
+            y.q[q] = s0;
+            y.q[q + 1] = s1;
+            y.q[q + 2] = s2;
+            y.q[q + 3] = s3;
+        }
+        for (; q < c; ++q) {
+            Lane s0 = {}, s1 = {};
+            const Lane* r = m.data.q + q;
+            int i = 0;
+            for (; i + 1 < m.rows.n; i += 2, r += 2 * c) {
+                s0 += r[0] * x[i];
+                s1 += r[c] * x[i + 1];
+            }
+            if (i < m.rows.n) s0 += r[0] * x[i];
+            y.q[q] = s0 + s1;
+        }
+    }
+    static NICA_INLINE void blend(Matrix& m, double a, double b, const Vector& u, const Vector& v) {
+        for (int i = 0; i < m.rows.n; ++i) {
+            Lane* r = m.row(i);
+            const double bu = b * u[i];
+            for (int q = 0; q < m.columns.lanes; ++q) r[q] = a * r[q] + bu * v.q[q];
+        }
+    }
+    static NICA_INLINE void scale_rows(Matrix& m, const Vector& keep, const Vector& u,
+                                       const Vector& v) {
+        for (int i = 0; i < m.rows.n; ++i) {
+            if (u[i] == 0) continue;  // a silent neuron learns nothing
+            Lane* r = m.row(i);
+            const double a = keep[i], b = u[i];
+            for (int q = 0; q < m.columns.lanes; ++q) r[q] = a * r[q] + b * v.q[q];
+        }
+    }
+    static NICA_INLINE void scale_columns(Matrix& m, const Vector& stretch, const Vector& u,
+                                          const Vector& v) {
+        for (int i = 0; i < m.rows.n; ++i) {
+            Lane* r = m.row(i);
+            const double a = u[i];
+            for (int q = 0; q < m.columns.lanes; ++q) r[q] = r[q] * stretch.q[q] - a * v.q[q];
+        }
+    }
+};
+
+// -------------------------------------------------------------------- small dense solves, any size
+
+// Solve A x = b in place by elimination with partial pivoting; A is n x n by rows with a stride.
+// Returns false when A is singular to working precision.
+inline bool solve_in_place(double* A, int stride, double* b, int n) {
+    for (int j = 0; j < n; ++j) {
+        int p = j;
+        for (int i = j + 1; i < n; ++i)
+            if (magnitude(A[i * stride + j]) > magnitude(A[p * stride + j])) p = i;
+        if (!(magnitude(A[p * stride + j]) > 0)) return false;
+        if (p != j) {
+            for (int c = j; c < n; ++c) {
+                const double swap = A[j * stride + c];
+                A[j * stride + c] = A[p * stride + c];
+                A[p * stride + c] = swap;
+            }
+            const double swap = b[j];
+            b[j] = b[p];
+            b[p] = swap;
+        }
+        const double inverse = 1 / A[j * stride + j];
+        for (int i = j + 1; i < n; ++i) {
+            const double factor = A[i * stride + j] * inverse;
+            if (factor == 0) continue;
+            for (int c = j + 1; c < n; ++c) A[i * stride + c] -= factor * A[j * stride + c];
+            b[i] -= factor * b[j];
+        }
+    }
+    for (int i = n - 1; i >= 0; --i) {
+        double s = b[i];
+        for (int c = i + 1; c < n; ++c) s -= A[i * stride + c] * b[c];
+        b[i] = s / A[i * stride + i];
+    }
+    return true;
+}
+
+// Field f := inverse of the n x n matrix g, by Gauss-Jordan with partial pivoting. False if singular.
+inline bool invert(const Field& g, Field f, double* work) {
+    const int n = int(g.rows);
+    const int w = 2 * n;
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+            work[i * w + j] = g.data[i * g.row_stride + j * g.column_stride];
+            work[i * w + n + j] = i == j;
+        }
+    for (int j = 0; j < n; ++j) {
+        int p = j;
+        for (int i = j + 1; i < n; ++i)
+            if (magnitude(work[i * w + j]) > magnitude(work[p * w + j])) p = i;
+        if (!(magnitude(work[p * w + j]) > 0)) return false;
+        if (p != j)
+            for (int c = 0; c < w; ++c) {
+                const double swap = work[j * w + c];
+                work[j * w + c] = work[p * w + c];
+                work[p * w + c] = swap;
+            }
+        const double inverse = 1 / work[j * w + j];
+        for (int c = 0; c < w; ++c) work[j * w + c] *= inverse;
+        for (int i = 0; i < n; ++i) {
+            const double factor = work[i * w + j];
+            if (i == j || factor == 0) continue;
+            for (int c = 0; c < w; ++c) work[i * w + c] -= factor * work[j * w + c];
+        }
+    }
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+            f.data[i * f.row_stride + j * f.column_stride] = work[i * w + n + j];
+    return true;
+}
+
+// Largest entry of |A B - I|.
+template <class A, class B> double identity_error(const A& a, const B& b, int n) {
+    double worst = 0;
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+            double s = i == j ? -1 : 0;
+            for (int c = 0; c < n; ++c) s += a(i, c) * b(c, j);
+            worst = magnitude(s) > worst || s != s ? magnitude(s) : worst;
+        }
+    return worst;
+}
+
+}  // namespace NICA_VARIANT
+}  // namespace nica

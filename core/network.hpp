@@ -1,0 +1,290 @@
+// The two layers stacked, one sample at a time, and the rules of start="warm" around them.
+// NumPy twins: nica/equations/network.py (the paper) and nica/equations/robust.py (the rules).
+#pragma once
+
+#include "separation.hpp"
+#include "whitening.hpp"
+
+namespace nica {
+namespace NICA_VARIANT {
+
+constexpr int revival_interval = 16;  // learned samples between two looks for lost neurons
+constexpr double hopeless = 1e200;    // squared distance beyond which a sample has no weight at all
+
+// Counters and scalars: saved as one array of doubles, named in this order in networks/_state.py.
+struct Scalars {
+    double t = 0;          // samples learned
+    double seen = 0;       // samples seen
+    double started = 0;    // whether the warm-up is over
+    double outlying = 0;   // share of recent samples far outside
+    double suspended = 0;  // whether learning is suspended
+    double far = 0;        // outlying samples among those held
+    double repeats = 0;    // identical samples in a row
+    double held = 0;       // samples held
+    double target = 0;     // samples to hold
+    double all_fired = 0;
+    double spread = 1;     // running average of the whitened squared distance, per dimension
+    double outliers = 0;   // samples that got less than full weight
+    double revived = 0;    // flips by the revival rule
+    double poison = 0;     // stays zero while everything is finite
+};
+
+template <class S, class First> struct Layers {
+    First one;
+    Separation<S> two;
+    typename S::Vector gain, last;
+    Scalars now;
+    Layers(const Config& c)
+        : one(c), two(c), gain(typename S::Size(c.k)), last(typename S::Size(c.k)) {}
+};
+
+template <class S> struct Temporaries {
+    Activity1<S> first;
+    Activity2<S> second;
+    typename S::Vector z;
+    explicit Temporaries(const Config& c)
+        : first(typename S::Size(c.k), typename S::Size(c.l), typename S::Size(c.m)),
+          second(typename S::Size(c.d)), z(typename S::Size(c.k)) {}
+};
+
+template <class S, class First> class Stacked final : public Network {
+  public:
+    explicit Stacked(const Config& c)
+        : config(c), state(c), temporaries(c), pivoting(c.d), outputs(c.separate ? c.d : c.l) {
+        state.now.target = c.hold;
+        resize_held(c.hold);
+    }
+    ~Stacked() override { std::free(held); }
+
+    Outcome run(const double* X, long n, double* Y) override {
+        typename S::template Local<Layers<S, First>> s = state;
+        typename S::template Local<Temporaries<S>> t = temporaries;
+        const Config c = config;
+        Outcome outcome = {n, done};
+        const double* before = now_last();
+        for (long row = 0; row < n; ++row) {
+            const double* x = X + row * c.k;
+            if (c.robust) {
+                const bool same = s.now.seen > 0 && equal(x, before, c.k);
+                before = x;
+                s.now.repeats = same ? s.now.repeats + 1 : 0;
+                s.now.seen += 1;
+                if (__builtin_expect(s.now.started == 0, 0)) {
+                    if (Y) clear(Y + row * outputs);
+                    if (!same && hold(s, x)) {
+                        outcome = {row + 1, held_enough};
+                        break;
+                    }
+                    continue;
+                }
+                if (robust_step(s, t, x, same)) {
+                    if (Y) emit(s, t, Y + row * outputs);
+                    outcome = {row + 1, held_enough};
+                    break;
+                }
+            } else {
+                s.now.seen += 1;
+                paper_step(s, t, x);
+            }
+            if (Y) emit(s, t, Y + row * outputs);
+            if (__builtin_expect(std::ptrdiff_t(s.now.t) % check_interval == 0, 0)) {
+                s.one.check();
+                s.two.check();
+            }
+        }
+        if (outcome.rows > 0) {
+            const double* x = X + (outcome.rows - 1) * c.k;
+            for (int j = 0; j < c.k; ++j) s.last[j] = x[j];
+        }
+        if (s.now.poison != 0) outcome.event = overflow;
+        S::store(state, s);
+        return outcome;
+    }
+
+    void apply(const double* X, long n, double* Y) override {
+        Temporaries<S>& t = temporaries;
+        for (long row = 0; row < n; ++row) {
+            settle(state, t, X + row * config.k);
+            emit(state, t, Y + row * outputs);
+        }
+    }
+
+    int fields(Field* out) override {
+        int n = 0;
+        if (config.whiten) n += state.one.fields(out);
+        if (config.separate) n += state.two.fields(out + n);
+        out[n++] = {"gain", &state.gain[0], config.k, 1, 1, 1};
+        out[n++] = {"last", &state.last[0], config.k, 1, 1, 1};
+        out[n++] = {"scalars", &state.now.t, long(sizeof(Scalars) / sizeof(double)), 1, 1, 1};
+        out[n++] = {"held", held, long(state.now.held), config.k, config.k, 1};
+        if (!config.whiten) out[n++] = {"x_bar", &state.one.x_bar[0], config.l, 1, 1, 1};
+        return n;
+    }
+
+    void resize_held(long rows) override {
+        if (rows < capacity) return;
+        capacity = rows;
+        held = static_cast<double*>(
+            std::realloc(held, sizeof(double) * std::size_t(capacity + 1) * config.k));
+        if (!held) std::abort();
+    }
+
+    void restored(bool derived) override {
+        if (config.whiten) state.one.restored(temporaries.first, derived);
+        if (config.separate) state.two.restored(derived);
+    }
+
+    double residual() const override {
+        const double first = config.whiten ? state.one.residual() : 0;
+        const double second = config.separate ? state.two.residual() : 0;
+        return first > second ? first : second;
+    }
+
+  private:
+    Config config;
+    Layers<S, First> state;
+    Temporaries<S> temporaries;
+    Pivoting pivoting;
+    int outputs;
+    double* held = nullptr;
+    long capacity = 0;
+
+    using All = Layers<S, First>;
+
+    double* now_last() { return &state.last[0]; }
+    static NICA_INLINE bool equal(const double* x, const double* y, int n) {
+        if (x[0] != y[0]) return false;
+        for (int j = 1; j < n; ++j)
+            if (x[j] != y[j]) return false;
+        return true;
+    }
+    void clear(double* y) const {
+        for (int i = 0; i < outputs; ++i) y[i] = 0;
+    }
+    NICA_INLINE void emit(const All&, const Temporaries<S>& t, double* y) const {
+        const typename S::Vector& v = config.separate ? t.second.y : t.first.h;
+        for (int i = 0; i < outputs; ++i) y[i] = v[i];
+    }
+    bool hold(All& s, const double* x) {
+        resize_held(long(s.now.target));
+        std::memcpy(held + std::size_t(s.now.held) * config.k, x, sizeof(double) * config.k);
+        s.now.held += 1;
+        return s.now.held >= s.now.target;
+    }
+    NICA_INLINE void load(const All& s, Temporaries<S>& t, const double* x) const {
+        for (int j = 0; j < config.k; ++j) t.z[j] = x[j];
+        for (int q = 0; q < typename S::Size(config.k).lanes; ++q) t.z.q[q] *= s.gain.q[q];
+    }
+
+    // The networks settle, nothing is learned.
+    NICA_INLINE void settle(All& s, Temporaries<S>& t, const double* x) {
+        load(s, t, x);
+        if (!config.whiten) {
+            for (int q = 0; q < s.one.L.lanes; ++q) t.first.h.q[q] = t.z.q[q];
+        } else if (config.robust) {
+            s.one.settle_exact(t.z, t.first);
+        } else {
+            s.one.settle(t.z, t.first);
+        }
+        if (config.separate) s.two.settle(t.first.h, t.second, pivoting);
+    }
+
+    // ---- the paper, to the letter
+
+    NICA_INLINE void paper_step(All& s, Temporaries<S>& t, const double* x) {
+        const Config& c = config;
+        settle(s, t, x);
+        const double time = s.now.t += 1;
+        const double mean_rate = larger(1 / time, c.rate_minimum);
+        if (c.whiten) {
+            const double rate = larger(1 / (c.rate_a + c.rate_b * time), c.rate_minimum);
+            s.one.learn(t.z, t.first, rate, mean_rate);
+            s.now.poison += 0 * S::dot(s.one.L, t.first.v, t.first.v);
+            s.now.spread += (S::dot(s.one.L, t.first.dh, t.first.dh) / c.d - s.now.spread) / c.revival;
+        }
+        if (c.separate) {
+            const double floor = c.in_time ? c.separation_a + c.separation_b * time : c.separation_a;
+            s.two.learn(t.first.h, t.second, 1, c.separation_b, floor, c.in_time);
+            s.two.watch(t.second, 1.0 / c.revival);
+            s.now.poison += 0 * S::dot(s.two.D, t.second.y, t.second.beta);
+            if (__builtin_expect(s.now.all_fired == 0, 0)) {
+                s.now.all_fired = s.two.note_fired(t.second);
+                if (c.flip && not_zero(x)) s.two.flip_silent();
+            }
+        }
+    }
+
+    bool not_zero(const double* x) const {
+        for (int j = 0; j < config.k; ++j)
+            if (x[j] != 0) return true;
+        return false;
+    }
+
+    // ---- start="warm"; true when enough samples are held for a restart, or for going on
+
+    NICA_INLINE bool robust_step(All& s, Temporaries<S>& t, const double* x, bool same) {
+        const Config& c = config;
+        settle(s, t, x);
+        const double squares = distance(s, t);
+        double w = 1;
+        if (__builtin_expect(!(squares <= c.kappa * c.kappa), 0)) {
+            const double ratio = c.kappa * c.kappa / squares;
+            w = squares < hopeless ? ratio * ratio : 0;
+        }
+        if (__builtin_expect(s.now.repeats >= c.idle, 0)) return false;
+        const bool is_far = !(squares <= c.kappa_restart * c.kappa_restart);
+        if (s.now.suspended == 0) {
+            s.now.outlying += (is_far - s.now.outlying) / 10;
+            s.now.suspended = s.now.outlying > 0.5;
+        }
+        if (__builtin_expect(s.now.suspended != 0, 0)) {
+            if (same) return false;
+            s.now.far += is_far;
+            if (!hold(s, x)) return false;
+            if (s.now.far > s.now.held / 2) return true;
+            s.now.suspended = s.now.outlying = s.now.far = s.now.held = 0;
+            s.now.target = c.hold;
+            return false;
+        }
+        const double time = s.now.t += 1;
+        s.now.outliers += w < 1;
+        if (__builtin_expect(w == 0, 0)) return false;
+        const double mean_rate = w * larger(1 / time, c.rate_minimum);
+        if (c.whiten) {
+            const double rate = w * larger(1 / (c.rate_a + c.rate_b * time), c.rate_minimum);
+            s.one.learn_exact(t.first, rate, mean_rate);
+            s.now.poison += 0 * S::dot(s.one.L, t.first.v, t.first.v);
+        } else {
+            for (int q = 0; q < s.one.K.lanes; ++q) s.one.x_bar.q[q] += mean_rate * t.first.e.q[q];
+        }
+        s.now.spread += w * (squares - s.now.spread) / c.revival;
+        if (c.separate) {
+            double forgetting = c.separation_b, floor = c.separation_a;
+            if (c.in_time) floor = c.separation_a + c.separation_b * time;
+            else if (c.memory_growth > 0) {
+                const double memory = c.memory_first + c.memory_growth * time;
+                forgetting = 1 - w / smaller(memory, c.memory_most);
+                floor = c.memory_first;
+            } else {
+                forgetting = 1 - w * (1 - forgetting);
+            }
+            s.two.learn(t.first.h, t.second, w, forgetting, floor, c.in_time);
+            s.two.watch(t.second, w / c.revival);
+            s.now.poison += 0 * S::dot(s.two.D, t.second.y, t.second.beta);
+            if (__builtin_expect(s.now.all_fired == 0, 0)) s.now.all_fired = s.two.note_fired(t.second);
+            if (c.flip && (s.now.all_fired == 0 || std::ptrdiff_t(time) % revival_interval == 0))
+                s.now.revived += s.two.revive(time, c.revival, not_zero(x));
+        }
+        return false;
+    }
+
+    // Squared distance from the mean in standard deviations, per source.
+    NICA_INLINE double distance(All& s, Temporaries<S>& t) const {
+        if (config.whiten) return S::dot(s.one.L, t.first.e, t.first.e) / config.d;
+        for (int q = 0; q < s.one.K.lanes; ++q) t.first.e.q[q] = t.z.q[q] - s.one.x_bar.q[q];
+        return S::dot(s.one.K, t.first.e, t.first.e) / config.l;
+    }
+};
+
+}  // namespace NICA_VARIANT
+}  // namespace nica

@@ -1,0 +1,27 @@
+from nica import datasets as datasets
+from nica import equations as equations
+from nica import metrics as metrics
+from nica import offline as offline
+from nica import rates as rates
+from nica import theory as theory
+from nica._config import show_config as show_config
+from nica._version import __version__ as __version__
+from nica.networks import NICA as NICA
+from nica.networks import NSM as NSM
+from nica.networks import OnlineWhitening as OnlineWhitening
+from nica.networks import load as load
+
+__all__ = [
+    "NICA",
+    "NSM",
+    "OnlineWhitening",
+    "__version__",
+    "datasets",
+    "equations",
+    "load",
+    "metrics",
+    "offline",
+    "rates",
+    "show_config",
+    "theory",
+]

@@ -1,0 +1,291 @@
+"""What ``start="warm"`` adds to the paper's network: none of this is in the paper.
+
+The paper starts from random weights of unit size and averages everything it sees with equal weight.
+That fails when the input is a hundred times too large or small, badly conditioned, or begins with an
+accident. The rules here make the network right from almost any beginning, and they leave its equations
+alone: at the solution, with clean data, every rule is silent.
+
+Warm-up
+    Hold the first samples; read the scale, the mean and the covariance off them robustly; start layer 1
+    in the *stationary* state for that covariance (:func:`warm_start`).
+Exact means
+    h̄ = F x̄ and ḡ = Wgh h̄ with the weights as they are, instead of the running averages of eq.
+    ``upd8``, which lag behind the weights.
+Outlier weight
+    A sample far outside the cloud teaches little (:func:`outlier_weight`).
+Growing memory
+    Layer 2 averages over few samples first, over about 10 d later (:func:`memory`).
+Revival
+    A neuron that sits on the negative of a source, or has never fired, has its inputs flipped.
+Restart
+    When most samples have become outliers, the world has changed: hold new samples, start again.
+Idle
+    A sensor that repeats one value for long says nothing: nothing is learned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nica.equations.network import orthonormal
+from nica.equations.nsm import activity, flip_silent, nsm_fixed_point, update_nsm_weights
+from nica.equations.warmup import warm_start, warm_start_rank
+from nica.equations.whitening import (
+    prewhitening_fixed_point,
+    running_mean,
+    time_rate,
+    update_whitening_weights,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RobustParameters:
+    """Constants of the robust step; the defaults were measured, see the documentation.
+
+    Examples
+    --------
+    >>> RobustParameters(k=3, d=3).hold
+    30
+    """
+
+    k: int  #: channels
+    d: int  #: sources
+    l: int = 0  # noqa: E741  #: principal neurons (0: d)
+    m: int = 0  #: interneurons (0: l)
+    alpha: float = 0.0
+    rate: tuple[float, float] = (0.0, 1.5)  #: (a, b) of the whitening rate
+    half_life: float = np.inf  #: samples after which half of the past is forgotten
+    flip: bool = True
+    kappa: float = 10.0  #: beyond so many standard deviations a sample is an outlier
+    kappa_restart: float = 10.0  #: beyond so many, for most samples, the world has changed
+    idle: int = 1000  #: identical samples after which nothing is learned
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", self.l or self.d)
+        object.__setattr__(self, "m", self.m or self.l)
+
+    @property
+    def hold(self) -> int:
+        """Samples that the warm-up holds."""
+        return max(30, 10 * self.d)
+
+    @property
+    def memory(self) -> tuple[float, float, float]:
+        """Memory of layer 2, in samples: at the start, growth per sample, at most."""
+        first = max(10.0, 1.5 * self.d)
+        return first, 0.001, max(first, min(10.0 * self.d, self.half_life / (4 * np.log(2))))
+
+    @property
+    def rate_minimum(self) -> float:
+        """Floor under the rates of layer 1 and the means."""
+        return float(-np.expm1(-np.log(2) / self.half_life))
+
+    @property
+    def revival(self) -> int:
+        """Samples over which the revival rule averages."""
+        return max(100, 10 * self.d)
+
+
+@dataclass(frozen=True)
+class RobustState:
+    """All that the robust network remembers between two samples."""
+
+    held: Array  #: (n, k) samples of the warm-up, or of a suspension
+    target: int  #: samples to hold before the next (re)start
+    starts: int = 0  #: warm starts so far
+    t: int = 0  #: samples learned
+    gain: Array | None = None  #: (k,) frozen scale of the channels; None during the first warm-up
+    x_bar: Array | None = None
+    W_hx: Array | None = None
+    W_hg: Array | None = None
+    W_yh: Array | None = None
+    W_yy: Array | None = None
+    D: Array | None = None
+    fired: NDArray[np.bool_] | None = None
+    positive: Array | None = None  #: (d,) running average of y²
+    negative: Array | None = None  #: (d,) running average of the net input's negative part, squared
+    flipped: NDArray[np.int64] | None = None  #: (d,) samples since the last flip
+    outlying: float = 0.0  #: q, share of recent samples far outside
+    suspended: bool = False
+    far: int = 0  #: outlying samples among the held ones of a suspension
+    repeats: int = 0  #: identical samples in a row
+    last: Array | None = None  #: last sample seen
+
+
+def robust_start(p: RobustParameters) -> RobustState:
+    """State before the first sample: nothing known, nothing held.
+
+    Examples
+    --------
+    >>> robust_start(RobustParameters(k=3, d=3)).target
+    30
+    """
+    return RobustState(held=np.empty((0, p.k)), target=p.hold)
+
+
+def outlier_weight(distance: float, kappa: float = 10.0) -> float:
+    r"""Weight w of a sample that lies ``distance`` standard deviations from the mean.
+
+    .. math:: w = 1 \ (s \le \kappa), \qquad w = (\kappa / s)^4 \ (s > \kappa)
+
+    The sample counts as the fraction w of a sample: every rate is multiplied by w. What it teaches the
+    covariance, w s², falls with its distance.
+
+    Examples
+    --------
+    >>> outlier_weight(2.0), outlier_weight(100.0)
+    (1.0, 0.0001)
+    """
+    return 1.0 if distance <= kappa else (kappa / distance) ** 4
+
+
+def memory(t: int, first: float, growth: float, most: float) -> float:
+    """Samples over which layer 2 averages at time ``t``; its forgetting is 1 - 1/memory.
+
+    Examples
+    --------
+    >>> memory(0, 10, 0.001, 30), memory(5000, 10, 0.001, 30), memory(10**6, 10, 0.001, 30)
+    (10.0, 15.0, 30.0)
+    """
+    return float(min(first + growth * t, most))
+
+
+def robust_step(
+    state: RobustState, x: Array, p: RobustParameters, seed: int, *, tol: float = 1e-12
+) -> tuple[Array, RobustState]:
+    """One sample through the network with all the rules of this module.
+
+    Parameters
+    ----------
+    state : RobustState
+    x : array (k,)
+    p : RobustParameters
+    seed : int
+        Random weights are drawn from ``(seed, number of the start)`` at each warm start.
+    tol : float
+        Of the coordinate descent.
+
+    Returns
+    -------
+    y : array (d,)
+        Zeros during the warm-up.
+    state : RobustState
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = RobustParameters(k=2, d=2)
+    >>> state = robust_start(p)
+    >>> rng = np.random.default_rng(0)
+    >>> for _ in range(100):
+    ...     y, state = robust_step(state, rng.exponential(size=2), p, seed=0)
+    >>> state.t
+    100
+    """
+    same = state.last is not None and np.array_equal(x, state.last)
+    state = replace(state, last=x, repeats=state.repeats + 1 if same else 0)
+    if state.gain is None:
+        return np.zeros(p.d), _hold(state, x, same, p, seed)
+    assert state.x_bar is not None and state.W_hx is not None and state.W_hg is not None
+    assert state.W_yh is not None and state.W_yy is not None and state.D is not None
+    assert state.fired is not None and state.positive is not None
+    assert state.negative is not None and state.flipped is not None
+
+    # The networks settle as in the paper, on the input in the scale that was frozen at the start.
+    z = state.gain * x
+    h, g = prewhitening_fixed_point(z, state.W_hx, state.W_hg, p.alpha)
+    y = nsm_fixed_point(h, state.W_yh, state.W_yy, tol=tol)
+
+    # How far outside is this sample? Exact means: h_bar = F x_bar.
+    h_bar, g_bar = prewhitening_fixed_point(state.x_bar, state.W_hx, state.W_hg, p.alpha)
+    s = float(np.linalg.norm(h - h_bar) / np.sqrt(p.d))
+    w = outlier_weight(s, p.kappa)
+
+    if state.repeats >= p.idle:
+        return y, state
+    if not state.suspended:
+        q = state.outlying + (float(s > p.kappa_restart) - state.outlying) / 10
+        state = replace(state, outlying=q, suspended=q > 0.5)
+    if state.suspended:
+        far = state.far + int(not same and s > p.kappa_restart)
+        return y, _hold(replace(state, far=far), x, same, p, seed)
+
+    # Means, layer 1 and layer 2 learn as in the paper, from the fraction w of a sample.
+    t = state.t + 1
+    x_bar = state.x_bar + w * (running_mean(state.x_bar, z, t, p.rate_minimum) - state.x_bar)
+    h_bar, g_bar = prewhitening_fixed_point(x_bar, state.W_hx, state.W_hg, p.alpha)
+    rate = w * time_rate(t, *p.rate, minimum=p.rate_minimum)
+    W_hx, W_hg = update_whitening_weights(
+        state.W_hx, state.W_hg, z - x_bar, h - h_bar, g - g_bar, rate
+    )
+    root = np.sqrt(w)
+    D = activity(state.D, root * y, p.memory[0], 1 - w / memory(t, *p.memory))
+    W_yh, W_yy = update_nsm_weights(state.W_yh, state.W_yy, root * y, root * h, D)
+
+    # Revival: flip a neuron that sits on the negative of a source, or has never fired.
+    net = state.W_yh @ h - state.W_yy @ y
+    positive = state.positive + w * (y**2 - state.positive) / p.revival
+    negative = state.negative + w * (np.minimum(net, 0) ** 2 - state.negative) / p.revival
+    flipped = state.flipped + 1
+    fired = state.fired | (y > 0)
+    if p.flip:
+        turn = (negative > 4 * positive) & (negative > 0.1) & (flipped >= p.revival)
+        turn |= ~fired & np.any(x != 0)
+        W_yh = flip_silent(W_yh, ~turn)
+        positive, negative = np.where(turn, 0.0, positive), np.where(turn, 0.0, negative)
+        flipped = np.where(turn, 0, flipped)
+
+    state = replace(
+        state,
+        t=t, x_bar=x_bar, W_hx=W_hx, W_hg=W_hg, W_yh=W_yh, W_yy=W_yy, D=D, fired=fired,
+        positive=positive, negative=negative, flipped=flipped,
+    )  # fmt: skip
+    return y, state
+
+
+def _hold(state: RobustState, x: Array, same: bool, p: RobustParameters, seed: int) -> RobustState:
+    """Hold a sample that differs from the one before; (re)start when enough are held."""
+    if same:
+        return state
+    state = replace(state, held=np.vstack([state.held, x]))
+    n = len(state.held)
+    if n < state.target:
+        return state
+    if state.suspended and state.far <= n / 2:  # a burst that has passed: go on
+        return replace(
+            state, held=state.held[:0], target=p.hold, suspended=False, outlying=0.0, far=0
+        )
+    if warm_start_rank(state.held) < min(p.d, p.k) and n < 16 * p.hold:
+        return replace(state, target=2 * state.target)  # a source has not shown itself yet: wait
+    return start(state, p, seed)
+
+
+def start(state: RobustState, p: RobustParameters, seed: int) -> RobustState:
+    """Start the network from the held samples."""
+    rng = np.random.default_rng([seed, state.starts])
+    gain, x_bar, W_hx, W_hg = warm_start(state.held, p.d, p.l, p.m, p.alpha, rng)
+    return replace(
+        state,
+        held=state.held[:0], target=p.hold, starts=state.starts + 1, t=p.hold,
+        gain=gain, x_bar=x_bar, W_hx=W_hx, W_hg=W_hg,
+        W_yh=orthonormal(p.d, p.l, rng), W_yy=np.zeros((p.d, p.d)), D=np.full(p.d, p.memory[0]),
+        fired=np.zeros(p.d, dtype=bool), positive=np.zeros(p.d), negative=np.zeros(p.d),
+        flipped=np.zeros(p.d, dtype=np.int64), outlying=0.0, suspended=False, far=0,
+    )  # fmt: skip
+
+
+__all__ = [
+    "RobustParameters",
+    "RobustState",
+    "memory",
+    "outlier_weight",
+    "robust_start",
+    "robust_step",
+    "start",
+    "warm_start",
+]

@@ -1,0 +1,86 @@
+"""What every network with a second layer shows of it: weights, unmixing, score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nica.networks._stream import Array, StreamNetwork
+from nica.networks.whitening import _view, _whitening, unmix
+
+
+class OutputWeights(StreamNetwork):
+    """Attributes and methods of networks that end in nonnegative outputs."""
+
+    @property
+    def w_yh_(self) -> Array:
+        """Feedforward weights of layer 2 (n_components, n_whitened)."""
+        return _view(self._ready().get_state()["w_yh"])
+
+    @property
+    def w_yy_(self) -> Array:
+        """Lateral weights of layer 2 (n_components, n_components), zero on the diagonal."""
+        lateral = self._ready().get_state()["lateral"]
+        np.fill_diagonal(lateral, 0.0)
+        return _view(lateral)
+
+    @property
+    def activity_(self) -> Array:
+        """Running activity D of each output, whose inverse is its learning rate (n_components,)."""
+        return _view(self._ready().get_state()["activity"].ravel())
+
+    @property
+    def unmixing_(self) -> Array:
+        """Estimate of the unmixing matrix from the weights (n_components, n_channels)."""
+        return self._unmixing(self._ready().get_state())
+
+    @property
+    def mixing_(self) -> Array:
+        """Estimate of the mixing matrix A, the pseudoinverse of ``unmixing_`` (n_channels, n_components)."""
+        mixing: Array = np.linalg.pinv(self.unmixing_)
+        return mixing
+
+    def inverse_transform(self, Y: Any) -> Array:
+        """Mixtures that the sources Y make: Y @ mixing_.T.
+
+        Parameters
+        ----------
+        Y : array-like (n_samples, n_components)
+
+        Returns
+        -------
+        X : array (n_samples, n_channels)
+        """
+        return unmix(Y, self.mixing_, "n_components")
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Share of the variance of X that the nonnegative sources explain (R², at most 1).
+
+        What the outputs had to cut off, to stay nonnegative, is missing from it. It says how well a
+        nonnegative mixture describes X, not that its sources are the true ones.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_channels)
+        y : ignored
+
+        Returns
+        -------
+        score : float
+        """
+        Y = self.transform(X)
+        X = np.asarray(X, dtype=np.float64)
+        error = np.sum((X - self.inverse_transform(Y)) ** 2)
+        total = np.sum((X - X.mean(axis=0)) ** 2)
+        return float(1 - error / total) if total > 0 else 0.0
+
+    def _unmixing(self, state: dict[str, Array]) -> Array:
+        F = _whitening(state, self._settings["alpha"]) if self._whiten else np.diag(state["gain"].ravel())
+        U: Array = np.linalg.solve(state["lateral"], state["w_yh"] @ F)
+        return U
+
+    def _map(self) -> Array | None:
+        if self._settings["robust"] and not self._scalars()["started"]:
+            return None
+        return self._unmixing(self._state())

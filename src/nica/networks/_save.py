@@ -1,0 +1,164 @@
+"""Models on disk: safetensors, so that no code runs when one is read; whole or absent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nica._version import __version__
+from nica.rates import Activity, Time
+
+if TYPE_CHECKING:
+    from nica.networks._stream import StreamNetwork
+
+FORMAT = "nica model 1"
+NOTES = ("_seed", "_starts", "_warned", "_next_look", "n_bad_samples_", "n_iter_", "n_features_in_")
+
+
+def save(model: StreamNetwork, path: Any) -> None:
+    """Write a model to a temporary file beside ``path``, then rename it."""
+    from safetensors.numpy import save as to_bytes
+
+    parameters = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
+    notes = {name: getattr(model, name) for name in NOTES}
+    if hasattr(model, "feature_names_in_"):
+        notes["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
+    text = json.dumps({"class": type(model).__name__, "parameters": parameters, "notes": notes})
+    arrays = {name: np.ascontiguousarray(a) for name, a in model._state().items()}
+    metadata = {
+        "format": FORMAT, "nica": __version__, "model": text, "sha256": _digest(text, arrays),
+    }  # fmt: skip
+    write_whole(Path(path), to_bytes(arrays, metadata))
+
+
+def load(path: Any) -> StreamNetwork:
+    """Read a model that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    model : NICA, OnlineWhitening or NSM
+        It goes on exactly where the saved one stopped.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, pathlib, nica
+    >>> X = np.random.default_rng(0).exponential(size=(200, 2))
+    >>> model = nica.NICA(random_state=0).partial_fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.safetensors"
+    ...     model.save(path)
+    ...     copy = nica.load(path)
+    >>> bool(np.array_equal(copy.separate(X), model.separate(X)))
+    True
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = Path(path)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no model file {os.fspath(path)!r}") from None
+    except (SafetensorError, UnicodeDecodeError, ValueError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{os.fspath(path)!r} is no whole model file ({error}): save the model again"
+        ) from None
+    if metadata.get("format") != FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)!r} is a safetensors file, but not a model of nica (its format is "
+            f"{metadata.get('format')!r}, not {FORMAT!r})"
+        )
+    text = metadata.get("model", "")
+    if metadata.get("sha256") != _digest(text, arrays):
+        raise ValueError(
+            f"{os.fspath(path)!r} was changed after it was saved (its checksum is wrong): "
+            "save the model again"
+        )
+    try:
+        return _rebuild(json.loads(text), arrays)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(
+            f"{os.fspath(path)!r} was written by nica {metadata.get('nica')} and does not fit "
+            f"nica {__version__}: {error}"
+        ) from None
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put ``data`` under ``path`` in one step: the file is whole or as it was before."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _rebuild(model: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> StreamNetwork:
+    from nica import networks
+
+    if model["class"] not in networks.__all__:
+        raise ValueError(f"there is no network called {model['class']!r}")
+    parameters = {name: _rich(value) for name, value in model["parameters"].items()}
+    estimator: StreamNetwork = getattr(networks, model["class"])(**parameters)
+    notes = model["notes"]
+    estimator._begin(int(notes["n_features_in_"]))
+    expected = estimator._state()
+    if set(arrays) != set(expected):
+        raise ValueError(f"its arrays are {sorted(arrays)}, not {sorted(expected)}")
+    for name, array in arrays.items():
+        if array.dtype != np.float64 or not np.all(np.isfinite(array)):
+            raise ValueError(f"array {name!r} holds values that are not finite float64 numbers")
+    estimator._restore(arrays)
+    for name in NOTES:
+        value = notes[name]
+        setattr(estimator, name, tuple(value) if isinstance(value, list) else value)
+    if "feature_names_in_" in notes:
+        estimator.feature_names_in_ = np.array(notes["feature_names_in_"], dtype=object)
+    return estimator
+
+
+def _digest(text: str, arrays: dict[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON."""
+    if isinstance(value, Time):
+        return {"rate": "Time", "values": [float(value.a), float(value.b)]}
+    if isinstance(value, Activity):
+        return {"rate": "Activity", "values": [float(value.floor), float(value.forgetting)]}
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return None  # a generator: its seed has been drawn, and the seed is saved
+
+
+def _rich(value: Any) -> Any:
+    if isinstance(value, dict):
+        kind = {"Time": Time, "Activity": Activity}[value["rate"]]
+        return kind(*value["values"])
+    return value
