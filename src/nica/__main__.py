@@ -1,0 +1,5 @@
+"""So that ``python -m nica`` is the command line too."""
+
+from nica.cli import main
+
+main()

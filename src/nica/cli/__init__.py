@@ -1,0 +1,47 @@
+"""The command line: one module per verb, each of which only asks and shows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nica._config import kernels
+from nica._version import __version__
+from nica.cli._console import fail
+from nica.cli.demo import demo
+from nica.cli.info import info
+
+app = typer.Typer(
+    name="nica",
+    help="Blind nonnegative source separation with online neural networks.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo)
+app.command()(info)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"nica {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    try:
+        kernels()
+    except ValueError as error:  # NICA_KERNELS names none
+        fail(str(error))
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
