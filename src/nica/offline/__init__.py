@@ -1,0 +1,13 @@
+"""Separation with all samples at hand (section 2): whiten, then NSM or a rotation.
+
+The generalised whitening of Theorem 2, the projected gradient of eq. pgd on the objective of
+eq. NSM, and, for comparison, the rotation that Plumbley's Theorem 1 asks for. Nothing here forms
+a matrix of n_samples x n_samples: H^T H and Y^T Y of the paper enter only through products with
+d columns and through traces.
+"""
+
+from nica.offline.projected_gradient import NSMSolution, nsm_pgd
+from nica.offline.rotation import Rotation, plumbley
+from nica.offline.whitening import Whitened, whiten
+
+__all__ = ["NSMSolution", "Rotation", "Whitened", "nsm_pgd", "plumbley", "whiten"]
