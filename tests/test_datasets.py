@@ -1,6 +1,5 @@
 """The data are what the paper says: moments, matrices, images; and every draw is reproducible."""
 
-import doctest
 import sys
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nica.datasets
 from nica.datasets import (
     MIXING_3,
     MIXING_IMAGES,
@@ -27,13 +25,6 @@ seeds = st.integers(0, 2**32 - 1)
 SOURCES = [sparse_uniform, sparse_exponential, background_noise]
 FIRST_ENTRIES = [-0.01438259240698685, -0.0515778410041365, 0.03635925553887133]
 KINDS = ["uniform", "exponential", "mixed", "background"]
-
-
-@pytest.mark.parametrize("module", ["sources", "mixtures", "images"])
-def test_examples_in_docstrings(module):
-    result = doctest.testmod(getattr(nica.datasets, module))
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.5, 0.9])

@@ -1,6 +1,5 @@
 """Predictions against the equations that they solve, with exact moments instead of samples."""
 
-import doctest
 import itertools
 
 import numpy as np
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from nica import theory
 from nica.theory import (
     alpha_threshold,
     nsm_fixed_point_rate,
@@ -20,12 +18,6 @@ from nica.theory import (
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 5)
-
-
-def test_examples_in_docstrings():
-    result = doctest.testmod(theory)
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def orthonormal(rng, n, d):
