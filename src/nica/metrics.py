@@ -263,6 +263,8 @@ def separation_floor(S: ArrayLike, X: ArrayLike | None = None, last: float = 0.1
 
     Q is the orthogonal Procrustes solution over all samples. Outputs are not rectified, so a
     network, whose outputs are nonnegative, can end slightly below the floor on noisy mixtures.
+    The paper's uniform sources at n = 1e5 have a mean floor of 3.4e-5, 8.7e-5, 1.6e-4 and 3.1e-4
+    at d = 3, 5, 7 and 10; single runs scatter by a factor of two.
 
     Parameters
     ----------
