@@ -12,14 +12,12 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
 ]
 myst_enable_extensions = ["dollarmath"]
 exclude_patterns = ["_build"]
 nitpicky = False
 
-autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say the types in words
 numpydoc_show_class_members = False
 

@@ -91,10 +91,10 @@ def curve(
     left, right, width, base = float(t[0]), float(t[-1]), 640, 236
 
     def across(value: float) -> float:
-        return 48 + width * _share(value, left, right)
+        return 48 + width * float(_share(value, left, right))
 
     def down(value: float) -> float:
-        return base - 220 * _share(value, bottom, top)
+        return base - 220 * float(_share(value, bottom, top))
 
     def label(x: float, y: float, text: str, style: str = "") -> str:
         return f'<text x="{x:.1f}" y="{y + 4:.1f}"{style}>{escape(text)}</text>'
