@@ -46,6 +46,6 @@ clean:
 
 # .venv/has-EXTRA: nica is installed as it stands, with that extra of pyproject.toml.
 .venv/has-%: .venv/ready $(SOURCES)
-	@echo "Installing nica[$*] ..."
+	@echo "Installing nica[$*] (the first time, compiling takes a minute or two) ..."
 	@$(BIN)/python -m pip --disable-pip-version-check install -qq --no-build-isolation '.[$*]'
 	@touch $@
