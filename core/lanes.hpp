@@ -38,6 +38,14 @@ template <> struct LaneOf<4> { typedef double type __attribute__((vector_size(32
 template <> struct LaneOf<8> { typedef double type __attribute__((vector_size(64), may_alias)); };
 typedef double aliasing_double __attribute__((may_alias));
 
+}  // namespace NICA_VARIANT
+}  // namespace nica
+
+#include "x86.hpp"
+
+namespace nica {
+namespace NICA_VARIANT {
+
 NICA_INLINE double sum(LaneOf<2>::type v) { return v[0] + v[1]; }
 NICA_INLINE double sum(LaneOf<4>::type v) {
     return sum(__builtin_shufflevector(v, v, 0, 1) + __builtin_shufflevector(v, v, 2, 3));
@@ -45,11 +53,35 @@ NICA_INLINE double sum(LaneOf<4>::type v) {
 NICA_INLINE double sum(LaneOf<8>::type v) {
     return sum(__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7));
 }
+// Element i of the result is the sum of v[i].
+NICA_INLINE LaneOf<2>::type sums(const LaneOf<2>::type* v) {
+    return __builtin_shufflevector(v[0], v[1], 0, 2) + __builtin_shufflevector(v[0], v[1], 1, 3);
+}
+NICA_INLINE LaneOf<4>::type sums(const LaneOf<4>::type* v) {
+    const LaneOf<4>::type a = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6) +
+                              __builtin_shufflevector(v[0], v[1], 1, 5, 3, 7);
+    const LaneOf<4>::type b = __builtin_shufflevector(v[2], v[3], 0, 4, 2, 6) +
+                              __builtin_shufflevector(v[2], v[3], 1, 5, 3, 7);
+    return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+}
+NICA_INLINE LaneOf<8>::type sums(const LaneOf<8>::type* v) {
+    LaneOf<8>::type a[4], b[2];
+    NICA_UNROLL for (int i = 0; i < 4; ++i)
+        a[i] = __builtin_shufflevector(v[2 * i], v[2 * i + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
+               __builtin_shufflevector(v[2 * i], v[2 * i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    NICA_UNROLL for (int i = 0; i < 2; ++i)
+        b[i] = __builtin_shufflevector(a[2 * i], a[2 * i + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
+               __builtin_shufflevector(a[2 * i], a[2 * i + 1], 2, 3, 10, 11, 6, 7, 14, 15);
+    return __builtin_shufflevector(b[0], b[1], 0, 1, 2, 3, 8, 9, 10, 11) +
+           __builtin_shufflevector(b[0], b[1], 4, 5, 6, 7, 12, 13, 14, 15);
+}
 template <class Lane> NICA_INLINE Lane larger(Lane a, Lane b) { return a > b ? a : b; }
 NICA_INLINE double larger(double a, double b) { return a > b ? a : b; }
 NICA_INLINE double smaller(double a, double b) { return a < b ? a : b; }
 NICA_INLINE double magnitude(double a) { return __builtin_fabs(a); }
 NICA_INLINE double root(double a) { return __builtin_sqrt(a); }
+
+struct Pivoting;
 
 // ------------------------------------------------------------------------------------------ Fixed
 
@@ -90,7 +122,7 @@ template <int N> struct Fixed {
     using TwoWay = Square<true>;
 
     template <class T> using Local = T;  // hot loops work on a copy, which can live in registers
-    template <class T> static void store(T& to, const T& from) { to = from; }
+    template <class T> static void keep(T& to, const T& from) { to = from; }
 
     static NICA_INLINE void combine(const Vector* m, const Vector& x, Vector& y) {
         NICA_UNROLL for (int q = 0; q < lanes; ++q) {
@@ -145,6 +177,26 @@ template <int N> struct Fixed {
                 m.row[j].q[q] = m.row[j].q[q] * stretch.q[q] - v.q[q] * u[j];
             }
     }
+    static NICA_INLINE void load(const double* x, Vector& v) {
+        NICA_UNROLL for (int q = 0; q < lanes; ++q) {
+            const int n = N - q * width;
+            v.q[q] = load_first<Lane>(x + q * width, n < width ? n : width);
+        }
+    }
+    static NICA_INLINE void store(const Vector& v, double* x) {
+        NICA_UNROLL for (int q = 0; q < lanes; ++q) {
+            const int n = N - q * width;
+            store_first<Lane>(x + q * width, v.q[q], n < width ? n : width);
+        }
+    }
+    static NICA_INLINE unsigned negative_set(const Vector& v) {
+        unsigned bits = 0;
+        NICA_UNROLL for (int q = 0; q < lanes; ++q) bits |= bits_negative(v.q[q]) << (q * width);
+        return bits;
+    }
+    static NICA_INLINE bool any_negative(const Vector& v) { return negative_set(v) != 0; }
+    static unsigned beyond_round_off(const Vector& r, unsigned wrong);
+    static bool solve_complementarity(const TwoWay&, Vector& y, Vector& slack, Pivoting&);
     static NICA_INLINE double dot(Size, const Vector& u, const Vector& v) {
         Lane s = u.q[0] * v.q[0];
         NICA_UNROLL for (int q = 1; q < lanes; ++q) s += u.q[q] * v.q[q];
@@ -173,7 +225,9 @@ struct Dynamic {
 
     struct Vector {
         Lane* q;
-        explicit Vector(Size s) : q(reinterpret_cast<Lane*>(allocate(std::size_t(s.lanes) * width))) {}
+        int n, lanes;
+        explicit Vector(Size s) : q(reinterpret_cast<Lane*>(allocate(std::size_t(s.lanes) * width))),
+                                  n(s.n), lanes(s.lanes) {}
         ~Vector() { std::free(q); }
         Vector(const Vector&) = delete;
         Vector& operator=(const Vector&) = delete;
@@ -186,7 +240,7 @@ struct Dynamic {
     struct Matrix {
         Size rows, columns;
         Vector data;
-        Matrix(Size r, Size c) : rows(r), columns(c), data(Size(r.n * c.lanes * width)) {}
+        Matrix(Size r, Size c) : rows(r), columns(c), data(Size(r.lanes * width * c.lanes * width)) {}
         NICA_INLINE Lane* row(int i) { return data.q + std::ptrdiff_t(i) * columns.lanes; }
         NICA_INLINE const Lane* row(int i) const { return data.q + std::ptrdiff_t(i) * columns.lanes; }
         NICA_INLINE double operator()(int i, int j) const {
@@ -200,8 +254,16 @@ struct Dynamic {
     using TwoWay = Matrix;
 
     template <class T> using Local = T&;
-    template <class T> static void store(T&, const T&) {}
+    template <class T> static void keep(T&, const T&) {}
 
+    static NICA_INLINE void load(const double* x, Vector& v) { std::memcpy(v.q, x, sizeof(double) * v.n); }
+    static NICA_INLINE void store(const Vector& v, double* x) { std::memcpy(x, v.q, sizeof(double) * v.n); }
+    static NICA_INLINE bool any_negative(const Vector& v) {
+        unsigned bits = 0;
+        for (int q = 0; q < v.lanes; ++q) bits |= bits_negative(v.q[q]);
+        return bits != 0;
+    }
+    static bool solve_complementarity(const TwoWay&, Vector& y, Vector& slack, Pivoting&);
     static NICA_INLINE double dot(Size s, const Lane* u, const Lane* v) {
         Lane a = u[0] * v[0], b = {};
         int q = 1;
@@ -216,23 +278,14 @@ struct Dynamic {
         return dot(s, u.q, v.q);
     }
     static NICA_INLINE void multiply(const Matrix& m, const Vector& x, Vector& y) {
-        const int n = m.rows.n, c = m.columns.lanes;
-        int i = 0;
-        for (; i + 3 < n; i += 4) {  // four rows at once: four independent sums, x loaded once
-            const Lane *r0 = m.row(i), *r1 = r0 + c, *r2 = r1 + c, *r3 = r2 + c;
-            Lane s0 = {}, s1 = {}, s2 = {}, s3 = {};
-            for (int q = 0; q < c; ++q) {
-                s0 += r0[q] * x.q[q];
-                s1 += r1[q] * x.q[q];
-                s2 += r2[q] * x.q[q];
-                s3 += r3[q] * x.q[q];
-            }
-            y[i] = sum(s0);
-            y[i + 1] = sum(s1);
-            y[i + 2] = sum(s2);
-            y[i + 3] = sum(s3);
+        const int c = m.columns.lanes;
+        for (int b = 0; b < m.rows.lanes; ++b) {  // as many rows at once as a register has elements
+            const Lane* r = m.row(b * width);
+            Lane s[width] = {};
+            for (int q = 0; q < c; ++q)
+                NICA_UNROLL for (int i = 0; i < width; ++i) s[i] += r[i * c + q] * x.q[q];
+            y.q[b] = sums(s);
         }
-        for (; i < n; ++i) y[i] = dot(m.columns, m.row(i), x.q);
     }
     static NICA_INLINE void multiply_transposed(const Matrix& m, const Vector& x, Vector& y) {
         const int c = m.columns.lanes;
@@ -291,40 +344,6 @@ struct Dynamic {
 };
 
 // -------------------------------------------------------------------- small dense solves, any size
-
-// Solve A x = b in place by elimination with partial pivoting; A is n x n by rows with a stride.
-// Returns false when A is singular to working precision.
-inline bool solve_in_place(double* A, int stride, double* b, int n) {
-    for (int j = 0; j < n; ++j) {
-        int p = j;
-        for (int i = j + 1; i < n; ++i)
-            if (magnitude(A[i * stride + j]) > magnitude(A[p * stride + j])) p = i;
-        if (!(magnitude(A[p * stride + j]) > 0)) return false;
-        if (p != j) {
-            for (int c = j; c < n; ++c) {
-                const double swap = A[j * stride + c];
-                A[j * stride + c] = A[p * stride + c];
-                A[p * stride + c] = swap;
-            }
-            const double swap = b[j];
-            b[j] = b[p];
-            b[p] = swap;
-        }
-        const double inverse = 1 / A[j * stride + j];
-        for (int i = j + 1; i < n; ++i) {
-            const double factor = A[i * stride + j] * inverse;
-            if (factor == 0) continue;
-            for (int c = j + 1; c < n; ++c) A[i * stride + c] -= factor * A[j * stride + c];
-            b[i] -= factor * b[j];
-        }
-    }
-    for (int i = n - 1; i >= 0; --i) {
-        double s = b[i];
-        for (int c = i + 1; c < n; ++c) s -= A[i * stride + c] * b[c];
-        b[i] = s / A[i * stride + i];
-    }
-    return true;
-}
 
 // Field f := inverse of the n x n matrix g, by Gauss-Jordan with partial pivoting. False if singular.
 inline bool invert(const Field& g, Field f, double* work) {

@@ -38,13 +38,23 @@ template <class S, class First> struct Layers {
         : one(c), two(c), gain(typename S::Size(c.k)), last(typename S::Size(c.k)) {}
 };
 
+// A sample between its two layers.
+template <class S> struct Handover {
+    typename S::Vector h;
+    const double* x = nullptr;  // null: no sample is waiting
+    double* y = nullptr;
+    double weight = 0, time = 0;  // weight 0: settle only, learn nothing
+    explicit Handover(typename S::Size L) : h(L) {}
+};
+
 template <class S> struct Temporaries {
     Activity1<S> first;
     Activity2<S> second;
     typename S::Vector z;
+    Handover<S> waiting;
     explicit Temporaries(const Config& c)
         : first(typename S::Size(c.k), typename S::Size(c.l), typename S::Size(c.m)),
-          second(typename S::Size(c.d)), z(typename S::Size(c.k)) {}
+          second(typename S::Size(c.d)), z(typename S::Size(c.k)), waiting(typename S::Size(c.l)) {}
 };
 
 template <class S, class First> class Stacked final : public Network {
@@ -56,56 +66,60 @@ template <class S, class First> class Stacked final : public Network {
     }
     ~Stacked() override { std::free(held); }
 
+    // Layer 2 works on one sample while layer 1 works on the next: neither waits for the other, so that
+    // their chains of dependent operations overlap in the processor. Each layer sees its samples in
+    // order, and nothing is left waiting when the call ends: the results are those of one by one.
     Outcome run(const double* X, long n, double* Y) override {
         typename S::template Local<Layers<S, First>> s = state;
         typename S::template Local<Temporaries<S>> t = temporaries;
         const Config c = config;
         Outcome outcome = {n, done};
-        const double* before = now_last();
+        const double* before = &state.last[0];
         for (long row = 0; row < n; ++row) {
             const double* x = X + row * c.k;
+            double* y = Y ? Y + row * outputs : nullptr;
+            bool same = false;
             if (c.robust) {
-                const bool same = s.now.seen > 0 && equal(x, before, c.k);
+                same = s.now.seen > 0 && equal(x, before, c.k);
                 before = x;
                 s.now.repeats = same ? s.now.repeats + 1 : 0;
                 s.now.seen += 1;
                 if (__builtin_expect(s.now.started == 0, 0)) {
-                    if (Y) clear(Y + row * outputs);
+                    if (y) clear(y);
                     if (!same && hold(s, x)) {
                         outcome = {row + 1, held_enough};
                         break;
                     }
                     continue;
                 }
-                if (robust_step(s, t, x, same)) {
-                    if (Y) emit(s, t, Y + row * outputs);
-                    outcome = {row + 1, held_enough};
-                    break;
-                }
             } else {
                 s.now.seen += 1;
-                paper_step(s, t, x);
             }
-            if (Y) emit(s, t, Y + row * outputs);
-            if (__builtin_expect(std::ptrdiff_t(s.now.t) % check_interval == 0, 0)) {
-                s.one.check();
-                s.two.check();
+            settle_first(s, t, x);
+            const Share share = c.robust ? judge(s, t, x, same) : Share{1, false};
+            second(s, t);
+            hand_over(s, t, x, y, share.weight);
+            if (share.weight > 0) learn_first(s, t, share.weight);
+            if (__builtin_expect(share.restart, 0)) {
+                outcome = {row + 1, held_enough};
+                break;
             }
         }
+        second(s, t);
         if (outcome.rows > 0) {
             const double* x = X + (outcome.rows - 1) * c.k;
             for (int j = 0; j < c.k; ++j) s.last[j] = x[j];
         }
         if (s.now.poison != 0) outcome.event = overflow;
-        S::store(state, s);
+        S::keep(state, s);
         return outcome;
     }
 
     void apply(const double* X, long n, double* Y) override {
-        Temporaries<S>& t = temporaries;
         for (long row = 0; row < n; ++row) {
-            settle(state, t, X + row * config.k);
-            emit(state, t, Y + row * outputs);
+            settle_first(state, temporaries, X + row * config.k);
+            hand_over(state, temporaries, X + row * config.k, Y + row * outputs, 0);
+            second(state, temporaries);
         }
     }
 
@@ -161,24 +175,21 @@ template <class S, class First> class Stacked final : public Network {
     void clear(double* y) const {
         for (int i = 0; i < outputs; ++i) y[i] = 0;
     }
-    NICA_INLINE void emit(const All&, const Temporaries<S>& t, double* y) const {
-        const typename S::Vector& v = config.separate ? t.second.y : t.first.h;
-        for (int i = 0; i < outputs; ++i) y[i] = v[i];
-    }
     bool hold(All& s, const double* x) {
         resize_held(long(s.now.target));
         std::memcpy(held + std::size_t(s.now.held) * config.k, x, sizeof(double) * config.k);
         s.now.held += 1;
         return s.now.held >= s.now.target;
     }
-    NICA_INLINE void load(const All& s, Temporaries<S>& t, const double* x) const {
-        for (int j = 0; j < config.k; ++j) t.z[j] = x[j];
-        for (int q = 0; q < typename S::Size(config.k).lanes; ++q) t.z.q[q] *= s.gain.q[q];
-    }
+    // What a sample counts, and whether enough samples are held for a restart.
+    struct Share {
+        double weight;
+        bool restart;
+    };
 
-    // The networks settle, nothing is learned.
-    NICA_INLINE void settle(All& s, Temporaries<S>& t, const double* x) {
-        load(s, t, x);
+    NICA_INLINE void settle_first(All& s, Temporaries<S>& t, const double* x) {
+        S::load(x, t.z);
+        for (int q = 0; q < s.one.K.lanes; ++q) t.z.q[q] *= s.gain.q[q];
         if (!config.whiten) {
             for (int q = 0; q < s.one.L.lanes; ++q) t.first.h.q[q] = t.z.q[q];
         } else if (config.robust) {
@@ -186,95 +197,102 @@ template <class S, class First> class Stacked final : public Network {
         } else {
             s.one.settle(t.z, t.first);
         }
-        if (config.separate) s.two.settle(t.first.h, t.second, pivoting);
     }
 
-    // ---- the paper, to the letter
-
-    NICA_INLINE void paper_step(All& s, Temporaries<S>& t, const double* x) {
+    // start="warm": outlier weight, idle, restart.
+    NICA_INLINE Share judge(All& s, Temporaries<S>& t, const double* x, bool same) {
         const Config& c = config;
-        settle(s, t, x);
+        const double squares = distance(s, t);
+        double weight = 1;
+        if (__builtin_expect(!(squares <= c.kappa * c.kappa), 0)) {
+            const double ratio = c.kappa * c.kappa / squares;
+            weight = squares < hopeless ? ratio * ratio : 0;
+        }
+        if (__builtin_expect(s.now.repeats >= c.idle, 0)) return {0, false};
+        const bool is_far = !(squares <= c.kappa_restart * c.kappa_restart);
+        if (s.now.suspended == 0) {
+            s.now.outlying += (is_far - s.now.outlying) * 0.1;
+            s.now.suspended = s.now.outlying > 0.5;
+        }
+        if (__builtin_expect(s.now.suspended != 0, 0)) {
+            if (same) return {0, false};
+            s.now.far += is_far;
+            if (!hold(s, x)) return {0, false};
+            if (s.now.far > s.now.held / 2) return {0, true};
+            s.now.suspended = s.now.outlying = s.now.far = s.now.held = 0;
+            s.now.target = c.hold;
+            return {0, false};
+        }
+        s.now.outliers += weight < 1;
+        s.now.spread += weight * (squares - s.now.spread) / c.revival;
+        if (__builtin_expect(weight == 0, 0)) s.now.t += 1;
+        return {weight, false};
+    }
+
+    NICA_INLINE void learn_first(All& s, Temporaries<S>& t, double weight) {
+        const Config& c = config;
         const double time = s.now.t += 1;
-        const double mean_rate = larger(1 / time, c.rate_minimum);
-        if (c.whiten) {
-            const double rate = larger(1 / (c.rate_a + c.rate_b * time), c.rate_minimum);
+        t.waiting.time = time;
+        const double mean_rate = weight * larger(1 / time, c.rate_minimum);
+        const double rate = weight * larger(1 / (c.rate_a + c.rate_b * time), c.rate_minimum);
+        if (!c.whiten) {
+            if (c.robust)
+                for (int q = 0; q < s.one.K.lanes; ++q)
+                    s.one.x_bar.q[q] += mean_rate * t.first.e.q[q];
+            return;
+        }
+        if (c.robust) s.one.learn_exact(t.first, rate, mean_rate);
+        else {
             s.one.learn(t.z, t.first, rate, mean_rate);
-            s.now.poison += 0 * S::dot(s.one.L, t.first.v, t.first.v);
             s.now.spread += (S::dot(s.one.L, t.first.dh, t.first.dh) / c.d - s.now.spread) / c.revival;
         }
-        if (c.separate) {
-            const double floor = c.in_time ? c.separation_a + c.separation_b * time : c.separation_a;
-            s.two.learn(t.first.h, t.second, 1, c.separation_b, floor, c.in_time);
-            s.two.watch(t.second, 1.0 / c.revival);
+        s.now.poison += 0 * S::dot(s.one.L, t.first.v, t.first.v);
+        if (__builtin_expect(std::ptrdiff_t(time) % check_interval == 0, 0)) s.one.check();
+    }
+
+    NICA_INLINE void hand_over(const All& s, Temporaries<S>& t, const double* x, double* y,
+                               double weight) const {
+        if (!config.separate) {
+            if (y) S::store(t.first.h, y);
+            return;
+        }
+        for (int q = 0; q < s.one.L.lanes; ++q) t.waiting.h.q[q] = t.first.h.q[q];
+        t.waiting.x = x;
+        t.waiting.y = y;
+        t.waiting.weight = weight;
+    }
+
+    // Layer 2, for the sample that waits.
+    NICA_INLINE void second(All& s, Temporaries<S>& t) {
+        const Config& c = config;
+        if (!t.waiting.x) return;
+        s.two.settle(t.waiting.h, t.second, pivoting);
+        if (t.waiting.y) S::store(t.second.y, t.waiting.y);
+        const double w = t.waiting.weight, time = t.waiting.time;
+        if (w > 0) {
+            double forgetting = 1 - w * (1 - c.separation_b), floor = c.separation_a;
+            if (c.in_time) floor = c.separation_a + c.separation_b * time;
+            if (c.memory_growth > 0) {
+                forgetting = 1 - w / smaller(c.memory_first + c.memory_growth * time, c.memory_most);
+                floor = c.memory_first;
+            }
+            s.two.learn(t.waiting.h, t.second, w, forgetting, floor, c.in_time);
+            s.two.watch(t.second, w / c.revival);
             s.now.poison += 0 * S::dot(s.two.D, t.second.y, t.second.beta);
             if (__builtin_expect(s.now.all_fired == 0, 0)) {
                 s.now.all_fired = s.two.note_fired(t.second);
-                if (c.flip && not_zero(x)) s.two.flip_silent();
+                if (c.flip && not_zero(t.waiting.x)) s.two.flip_silent(time);
             }
+            if (c.robust && c.flip && std::ptrdiff_t(time) % revival_interval == 0)
+                s.now.revived += s.two.revive(time, c.revival);
+            if (__builtin_expect(std::ptrdiff_t(time) % check_interval == 0, 0)) s.two.check();
         }
+        t.waiting.x = nullptr;
     }
 
     bool not_zero(const double* x) const {
         for (int j = 0; j < config.k; ++j)
             if (x[j] != 0) return true;
-        return false;
-    }
-
-    // ---- start="warm"; true when enough samples are held for a restart, or for going on
-
-    NICA_INLINE bool robust_step(All& s, Temporaries<S>& t, const double* x, bool same) {
-        const Config& c = config;
-        settle(s, t, x);
-        const double squares = distance(s, t);
-        double w = 1;
-        if (__builtin_expect(!(squares <= c.kappa * c.kappa), 0)) {
-            const double ratio = c.kappa * c.kappa / squares;
-            w = squares < hopeless ? ratio * ratio : 0;
-        }
-        if (__builtin_expect(s.now.repeats >= c.idle, 0)) return false;
-        const bool is_far = !(squares <= c.kappa_restart * c.kappa_restart);
-        if (s.now.suspended == 0) {
-            s.now.outlying += (is_far - s.now.outlying) / 10;
-            s.now.suspended = s.now.outlying > 0.5;
-        }
-        if (__builtin_expect(s.now.suspended != 0, 0)) {
-            if (same) return false;
-            s.now.far += is_far;
-            if (!hold(s, x)) return false;
-            if (s.now.far > s.now.held / 2) return true;
-            s.now.suspended = s.now.outlying = s.now.far = s.now.held = 0;
-            s.now.target = c.hold;
-            return false;
-        }
-        const double time = s.now.t += 1;
-        s.now.outliers += w < 1;
-        if (__builtin_expect(w == 0, 0)) return false;
-        const double mean_rate = w * larger(1 / time, c.rate_minimum);
-        if (c.whiten) {
-            const double rate = w * larger(1 / (c.rate_a + c.rate_b * time), c.rate_minimum);
-            s.one.learn_exact(t.first, rate, mean_rate);
-            s.now.poison += 0 * S::dot(s.one.L, t.first.v, t.first.v);
-        } else {
-            for (int q = 0; q < s.one.K.lanes; ++q) s.one.x_bar.q[q] += mean_rate * t.first.e.q[q];
-        }
-        s.now.spread += w * (squares - s.now.spread) / c.revival;
-        if (c.separate) {
-            double forgetting = c.separation_b, floor = c.separation_a;
-            if (c.in_time) floor = c.separation_a + c.separation_b * time;
-            else if (c.memory_growth > 0) {
-                const double memory = c.memory_first + c.memory_growth * time;
-                forgetting = 1 - w / smaller(memory, c.memory_most);
-                floor = c.memory_first;
-            } else {
-                forgetting = 1 - w * (1 - forgetting);
-            }
-            s.two.learn(t.first.h, t.second, w, forgetting, floor, c.in_time);
-            s.two.watch(t.second, w / c.revival);
-            s.now.poison += 0 * S::dot(s.two.D, t.second.y, t.second.beta);
-            if (__builtin_expect(s.now.all_fired == 0, 0)) s.now.all_fired = s.two.note_fired(t.second);
-            if (c.flip && (s.now.all_fired == 0 || std::ptrdiff_t(time) % revival_interval == 0))
-                s.now.revived += s.two.revive(time, c.revival, not_zero(x));
-        }
         return false;
     }
 

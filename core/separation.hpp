@@ -2,13 +2,14 @@
 //
 // The fixed point y = max(c - W_yy y, 0), c = W_yh h, is a linear complementarity problem in
 // B = I + W_yy. The state keeps N = B^-1 beside B: most outputs are right in y = N c already, and the
-// few that come out negative (the set Z) are put to zero by solving the small system N_ZZ s = -y_Z.
+// few that come out negative are put right by principal pivoting (pivoting.hpp).
 // Learning, B <- diag(1 - e) B + b yT with b = y/D, e = y b, changes N by a column scaling and rank one.
 // With three outputs all eight active sets are tried at once, in lanes, from B alone.
 #pragma once
 
 #include "api.hpp"
 #include "lanes.hpp"
+#include "pivoting.hpp"
 
 namespace nica {
 namespace NICA_VARIANT {
@@ -18,22 +19,6 @@ template <class S> struct Activity2 {
     typename S::Vector keep, beta, stretch, a, b, scaled;
     explicit Activity2(typename S::Size D)
         : c(D), y(D), slack(D), keep(D), beta(D), stretch(D), a(D), b(D), scaled(D) {}
-};
-
-// Workspace of the block pivoting, for n outputs.
-struct Pivoting {
-    double *A, *s;
-    int *set, *member;
-    explicit Pivoting(int n)
-        : A(static_cast<double*>(std::malloc(sizeof(double) * (std::size_t(n) * n + n + 8)))),
-          s(A + std::size_t(n) * n), set(static_cast<int*>(std::malloc(sizeof(int) * 2 * (n + 1)))),
-          member(set + n) {}
-    ~Pivoting() {
-        std::free(A);
-        std::free(set);
-    }
-    Pivoting(const Pivoting&) = delete;
-    Pivoting& operator=(const Pivoting&) = delete;
 };
 
 template <class S> struct Separation {
@@ -64,10 +49,9 @@ template <class S> struct Separation {
     NICA_INLINE void fixed_point(Activity2<S>& t, Pivoting& p) const {
         if (dynamics != exact) return sweep(t, tol, max_sweeps);
         S::multiply(N, t.c, t.y);
-        bool feasible = true;
-        for (int i = 0; i < D.n; ++i) feasible &= t.y[i] >= 0;
         for (int q = 0; q < D.lanes; ++q) t.slack.q[q] = Lane{};
-        if (!feasible) pivot(t, p);
+        if (!S::any_negative(t.y)) return;
+        if (!S::solve_complementarity(N, t.y, t.slack, p)) sweep(t, 1e-15, 10000);
     }
 
     // Coordinate descent, to the letter: neurons one by one, each with the newest activities.
@@ -90,65 +74,6 @@ template <class S> struct Separation {
             }
             if (moved <= limit) break;
         }
-    }
-
-    // Block principal pivoting on the set Z of silent neurons. Guards: as long as the number of wrong
-    // signs falls, whole blocks change; after three rounds without progress single (Bland) pivots;
-    // if those do not end either, coordinate sweeps.
-    __attribute__((noinline)) void pivot(Activity2<S>& t, Pivoting& p) const {
-        const int n = D.n;
-        double scale = 0;
-        for (int i = 0; i < n; ++i) {
-            p.s[i] = t.y[i];  // the solution with nobody silent
-            p.member[i] = t.y[i] < 0;
-            scale = larger(scale, magnitude(t.y[i]));
-        }
-        const double tiny = 1e-14 * scale;
-        int best = n + 1, patience = 3;
-        for (int round = 0; round < 20 + 2 * n; ++round) {
-            int z = 0;
-            for (int i = 0; i < n; ++i)
-                if (p.member[i]) p.set[z++] = i;
-            for (int a = 0; a < z; ++a) {
-                const int i = p.set[a];
-                for (int b = 0; b < z; ++b) p.A[a * n + b] = N(i, p.set[b]);
-                t.scaled[a] = -p.s[i];
-            }
-            if (!solve_in_place(p.A, n, &t.scaled[0], z)) break;
-            for (int i = 0; i < n; ++i) {
-                t.slack[i] = 0;
-                t.a[i] = 0;
-            }
-            for (int a = 0; a < z; ++a) t.slack[p.set[a]] = t.scaled[a];
-            S::multiply(N, t.slack, t.y);
-            int wrong = 0, last = -1;
-            for (int i = 0; i < n; ++i) {
-                t.y[i] += p.s[i];
-                const bool bad = p.member[i] ? t.slack[i] < 0 : t.y[i] < -tiny;
-                if (bad) {
-                    ++wrong;
-                    last = i;
-                }
-                t.a[i] = bad;
-            }
-            if (!wrong) {
-                for (int i = 0; i < n; ++i)
-                    if (p.member[i] || t.y[i] < 0) t.y[i] = 0;
-                return;
-            }
-            if (wrong < best) {
-                best = wrong;
-                patience = 3;
-            } else {
-                --patience;
-            }
-            if (patience >= 0) {
-                for (int i = 0; i < n; ++i) p.member[i] ^= t.a[i] != 0;
-            } else {
-                p.member[last] ^= 1;
-            }
-        }
-        sweep(t, 1e-15, 10000);
     }
 
     // ---- learn: a sample of weight w, with forgetting and floor, or with a given D in time
@@ -206,24 +131,26 @@ template <class S> struct Separation {
         return all;
     }
 
-    void flip_silent() {
+    void flip_silent(double t) {
         for (int i = 0; i < D.n; ++i)
-            if (fired[i] == 0) flip(i);
+            if (fired[i] == 0) turn(i, t);
     }
 
-    int revive(double t, double interval, bool x_not_zero) {
+    // A neuron that is held down far more than it fires sits on the negative of a source.
+    int revive(double t, double interval) {
         int count = 0;
-        for (int i = 0; i < D.n; ++i) {
-            const bool lost = negative[i] > 4 * positive[i] && negative[i] > 0.1 &&
-                              t - flipped[i] >= interval;
-            if (lost || (fired[i] == 0 && x_not_zero)) {
-                flip(i);
-                positive[i] = negative[i] = 0;
-                flipped[i] = t;
+        for (int i = 0; i < D.n; ++i)
+            if (negative[i] > 4 * positive[i] && negative[i] > 0.1 && t - flipped[i] >= interval) {
+                turn(i, t);
                 ++count;
             }
-        }
         return count;
+    }
+
+    void turn(int i, double t) {
+        flip(i);
+        positive[i] = negative[i] = 0;
+        flipped[i] = t;
     }
 
     // ---- derived state
@@ -267,51 +194,80 @@ template <class S> struct Separation {
 // Cramer's rule in each lane; the set whose outputs are positive and whose silent neurons are held
 // down is the answer. Returns false when round-off hides every feasible set.
 struct Enumeration {
-    using Lane8 = LaneOf<8>::type;
+    static constexpr int width = native_width < 8 ? native_width : 8, blocks = 8 / width;
+    using Lane = LaneOf<width>::type;
+    using Vector = Fixed<3>::Vector;
 
-    static NICA_INLINE bool solve(const Fixed<3>::Matrix& B, const Fixed<3>::Vector& c,
-                                  Fixed<3>::Vector& y, Fixed<3>::Vector& slack) {
-        const Lane8 on0 = {0, 1, 0, 1, 0, 1, 0, 1}, on1 = {0, 0, 1, 1, 0, 0, 1, 1},
-                    on2 = {0, 0, 0, 0, 1, 1, 1, 1};
-        const Lane8 b01 = on0 * on1 * B(0, 1), b02 = on0 * on2 * B(0, 2);
-        const Lane8 b10 = on0 * on1 * B(1, 0), b12 = on1 * on2 * B(1, 2);
-        const Lane8 b20 = on0 * on2 * B(2, 0), b21 = on1 * on2 * B(2, 1);
-        // Cofactors of the masked matrix, whose diagonal is one.
-        const Lane8 C00 = 1 - b12 * b21, C01 = b12 * b20 - b10, C02 = b10 * b21 - b20;
-        const Lane8 C10 = b02 * b21 - b01, C11 = 1 - b02 * b20, C12 = b01 * b20 - b21;
-        const Lane8 C20 = b01 * b12 - b02, C21 = b02 * b10 - b12, C22 = 1 - b01 * b10;
-        const Lane8 det = C00 + b01 * C01 + b02 * C02;
-        const Lane8 c0 = on0 * c[0], c1 = on1 * c[1], c2 = on2 * c[2];
-        const Lane8 y0 = C00 * c0 + C10 * c1 + C20 * c2;  // times det
-        const Lane8 y1 = C01 * c0 + C11 * c1 + C21 * c2;
-        const Lane8 y2 = C02 * c0 + C12 * c1 + C22 * c2;
-        // Held down by B y - c, times det.
-        const Lane8 s0 = B(0, 1) * y1 + B(0, 2) * y2 + y0 - c[0] * det;
-        const Lane8 s1 = B(1, 0) * y0 + B(1, 2) * y2 + y1 - c[1] * det;
-        const Lane8 s2 = B(2, 0) * y0 + B(2, 1) * y1 + y2 - c[2] * det;
-        const Lane8 q0 = on0 > 0.5 ? y0 : s0, q1 = on1 > 0.5 ? y1 : s1, q2 = on2 > 0.5 ? y2 : s2;
-        Lane8 worst = q0 < q1 ? q0 : q1;
-        worst = worst < q2 ? worst : q2;
-        const Lane8 inverse = 1.0 / det;
-        const int lane = first_feasible(worst, det);
-        if (lane < 0) return false;
-        const Lane8 r0 = q0 * inverse, r1 = q1 * inverse, r2 = q2 * inverse;
-        const Fixed<3>::Vector zero;
-        y = slack = zero;
-        const double v0 = r0[lane], v1 = r1[lane], v2 = r2[lane];
-        y[0] = on0[lane] > 0.5 ? v0 : 0;
-        y[1] = on1[lane] > 0.5 ? v1 : 0;
-        y[2] = on2[lane] > 0.5 ? v2 : 0;
-        slack[0] = v0 - y[0];
-        slack[1] = v1 - y[1];
-        slack[2] = v2 - y[2];
+    struct Sets {
+        double on[3][8];
+        constexpr Sets() : on() {
+            for (int i = 0; i < 3; ++i)
+                for (int s = 0; s < 8; ++s) on[i][s] = (s >> i) & 1;
+        }
+    };
+
+    static NICA_INLINE bool solve(const Fixed<3>::Matrix& B, const Vector& c, Vector& y,
+                                  Vector& slack) {
+        alignas(64) static constexpr Sets sets;
+        Lane r0[blocks], r1[blocks], r2[blocks];
+        unsigned infeasible = 0;
+        NICA_UNROLL for (int b = 0; b < blocks; ++b) {
+            const Lane on0 = *reinterpret_cast<const Lane*>(&sets.on[0][b * width]);
+            const Lane on1 = *reinterpret_cast<const Lane*>(&sets.on[1][b * width]);
+            const Lane on2 = *reinterpret_cast<const Lane*>(&sets.on[2][b * width]);
+            const Lane on01 = on0 * on1, on02 = on0 * on2, on12 = on1 * on2;
+            const Lane b01 = on01 * B(0, 1), b02 = on02 * B(0, 2), b10 = on01 * B(1, 0);
+            const Lane b12 = on12 * B(1, 2), b20 = on02 * B(2, 0), b21 = on12 * B(2, 1);
+            // Cofactors of the masked matrix, whose diagonal is one.
+            const Lane C00 = 1.0 - b12 * b21, C01 = b12 * b20 - b10, C02 = b10 * b21 - b20;
+            const Lane C10 = b02 * b21 - b01, C11 = 1.0 - b02 * b20, C12 = b01 * b20 - b21;
+            const Lane C20 = b01 * b12 - b02, C21 = b02 * b10 - b12, C22 = 1.0 - b01 * b10;
+            const Lane det = C00 + b01 * C01 + b02 * C02;
+            const Lane inverse = 1.0 / det;
+            const Lane c0 = on0 * c[0], c1 = on1 * c[1], c2 = on2 * c[2];
+            const Lane y0 = C00 * c0 + C10 * c1 + C20 * c2;  // times det
+            const Lane y1 = C01 * c0 + C11 * c1 + C21 * c2;
+            const Lane y2 = C02 * c0 + C12 * c1 + C22 * c2;
+            // By how much a silent neuron is held down: B y - c, times det.
+            const Lane s0 = B(0, 1) * y1 + B(0, 2) * y2 - c[0] * det;
+            const Lane s1 = B(1, 0) * y0 + B(1, 2) * y2 - c[1] * det;
+            const Lane s2 = B(2, 0) * y0 + B(2, 1) * y1 - c[2] * det;
+            // What is positive in the solution: the output of a neuron that fires, the slack of another.
+            r0[b] = y0 + (1.0 - on0) * s0;
+            r1[b] = y1 + (1.0 - on1) * s1;
+            r2[b] = y2 + (1.0 - on2) * s2;
+            infeasible |= (bits_negative(r0[b]) | bits_negative(r1[b]) | bits_negative(r2[b]))
+                          << (b * width);
+            r0[b] *= inverse;
+            r1[b] *= inverse;
+            r2[b] *= inverse;
+        }
+        const unsigned feasible = ~infeasible & 255u;
+        if (__builtin_expect(feasible == 0, 0)) return false;
+        const int set = __builtin_ctz(feasible);
+        const double v0 = pick(r0, set), v1 = pick(r1, set), v2 = pick(r2, set);
+        const double o0 = sets.on[0][set], o1 = sets.on[1][set], o2 = sets.on[2][set];
+        put(y, v0 * o0, v1 * o1, v2 * o2);
+        put(slack, v0 - v0 * o0, v1 - v1 * o1, v2 - v2 * o2);
         return true;
     }
 
-    static NICA_INLINE int first_feasible(Lane8 worst, Lane8 det) {
-        for (int s = 0; s < 8; ++s)
-            if (worst[s] >= 0 && det[s] > 0) return s;
-        return -1;
+    static NICA_INLINE double pick(const Lane* r, int set) {
+        return blocks == 1 ? element(r[0], set) : reinterpret_cast<const aliasing_double*>(r)[set];
+    }
+    static NICA_INLINE void put(Vector& v, double a, double b, double c) {
+        typedef Fixed<3>::Lane L;
+        if (Fixed<3>::width == 4) v.q[0] = build<L>(a, b, c);
+        else {
+            v[0] = a;
+            v[1] = b;
+            v[2] = c;
+        }
+    }
+    template <class L> static NICA_INLINE L build(double a, double b, double c) {
+        L v = {a, b};
+        if (sizeof(L) > 16) v[2 % (sizeof(L) / 8)] = c;
+        return v;
     }
 };
 

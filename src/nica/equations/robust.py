@@ -42,6 +42,8 @@ from nica.equations.whitening import (
 
 Array = NDArray[np.float64]
 
+REVIVAL_INTERVAL = 16  #: samples between two looks for neurons on the negative of a source
+
 
 @dataclass(frozen=True)
 class RobustParameters:
@@ -109,7 +111,7 @@ class RobustState:
     fired: NDArray[np.bool_] | None = None
     positive: Array | None = None  #: (d,) running average of y²
     negative: Array | None = None  #: (d,) running average of the net input's negative part, squared
-    flipped: NDArray[np.int64] | None = None  #: (d,) samples since the last flip
+    flipped: NDArray[np.int64] | None = None  #: (d,) time of the last flip
     outlying: float = 0.0  #: q, share of recent samples far outside
     suspended: bool = False
     far: int = 0  #: outlying samples among the held ones of a suspension
@@ -231,14 +233,15 @@ def robust_step(
     net = state.W_yh @ h - state.W_yy @ y
     positive = state.positive + w * (y**2 - state.positive) / p.revival
     negative = state.negative + w * (np.minimum(net, 0) ** 2 - state.negative) / p.revival
-    flipped = state.flipped + 1
+    flipped = state.flipped
     fired = state.fired | (y > 0)
     if p.flip:
-        turn = (negative > 4 * positive) & (negative > 0.1) & (flipped >= p.revival)
-        turn |= ~fired & np.any(x != 0)
+        turn = ~fired & np.any(x != 0)
+        if t % REVIVAL_INTERVAL == 0:
+            turn |= (negative > 4 * positive) & (negative > 0.1) & (t - flipped >= p.revival)
         W_yh = flip_silent(W_yh, ~turn)
         positive, negative = np.where(turn, 0.0, positive), np.where(turn, 0.0, negative)
-        flipped = np.where(turn, 0, flipped)
+        flipped = np.where(turn, t, flipped)
 
     state = replace(
         state,

@@ -1,0 +1,66 @@
+// The few operations for which the vector extensions have no words: signs of a register as bits, rows
+// that do not fill a register, one element of a register by its number.
+// The only file with x86 intrinsics; other CPUs take the plain loop.
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace nica {
+namespace NICA_VARIANT {
+
+// Bit i is set when element i is below zero.
+template <class Lane> NICA_INLINE unsigned bits_negative(Lane v) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < sizeof(Lane) / sizeof(double); ++i) bits |= unsigned(v[i] < 0) << i;
+    return bits;
+}
+
+#if defined(__x86_64__)
+template <> NICA_INLINE unsigned bits_negative(LaneOf<2>::type v) {
+    return unsigned(_mm_movemask_pd(_mm_cmplt_pd((__m128d)v, _mm_setzero_pd())));
+}
+#endif
+#if defined(__AVX__)
+template <> NICA_INLINE unsigned bits_negative(LaneOf<4>::type v) {
+    return unsigned(_mm256_movemask_pd(_mm256_cmp_pd((__m256d)v, _mm256_setzero_pd(), _CMP_LT_OQ)));
+}
+#endif
+#if defined(__AVX512F__)
+template <> NICA_INLINE unsigned bits_negative(LaneOf<8>::type v) {
+    return unsigned(_mm512_cmp_pd_mask((__m512d)v, _mm512_setzero_pd(), _CMP_LT_OQ));
+}
+#endif
+
+// The first n elements from or to memory; the rest of the register is zero, memory beyond is not touched.
+template <class Lane> NICA_INLINE Lane load_first(const double* x, int n) {
+    Lane v = {};
+    for (int i = 0; i < n; ++i) v[i] = x[i];
+    return v;
+}
+template <class Lane> NICA_INLINE void store_first(double* x, Lane v, int n) {
+    for (int i = 0; i < n; ++i) x[i] = v[i];
+}
+#if defined(__AVX512VL__)
+template <> NICA_INLINE LaneOf<8>::type load_first(const double* x, int n) {
+    return (LaneOf<8>::type)_mm512_maskz_loadu_pd(__mmask8((1u << n) - 1), x);
+}
+template <> NICA_INLINE LaneOf<4>::type load_first(const double* x, int n) {
+    return (LaneOf<4>::type)_mm256_maskz_loadu_pd(__mmask8((1u << n) - 1), x);
+}
+template <> NICA_INLINE void store_first(double* x, LaneOf<8>::type v, int n) {
+    _mm512_mask_storeu_pd(x, __mmask8((1u << n) - 1), (__m512d)v);
+}
+#endif
+
+// Element number i of a register.
+template <class Lane> NICA_INLINE double element(Lane v, int i) { return v[i]; }
+#if defined(__AVX512F__)
+template <> NICA_INLINE double element(LaneOf<8>::type v, int i) {
+    return _mm512_cvtsd_f64(_mm512_permutexvar_pd(_mm512_set1_epi64(i), (__m512d)v));
+}
+#endif
+
+}  // namespace NICA_VARIANT
+}  // namespace nica
