@@ -151,14 +151,14 @@ template <int N> struct Fixed {
     template <bool both>
     static NICA_INLINE void blend(Square<both>& m, double a, double b, const Vector& u,
                                   const Vector& v) {
+        Vector bu;
+        NICA_UNROLL for (int q = 0; q < lanes; ++q) bu.q[q] = b * u.q[q];
         NICA_UNROLL for (int q = 0; q < lanes; ++q) {
-            const Lane bu = b * u.q[q];
             NICA_UNROLL for (int j = 0; j < N; ++j)
-                m.column[j].q[q] = a * m.column[j].q[q] + bu * v[j];
-            if (both) {
-                const Lane bv = b * v.q[q];
-                NICA_UNROLL for (int i = 0; i < N; ++i) m.row[i].q[q] = a * m.row[i].q[q] + bv * u[i];
-            }
+                m.column[j].q[q] = a * m.column[j].q[q] + bu.q[q] * v[j];
+            if (both)  // the same products in the same order: the two forms stay equal to the last bit
+                NICA_UNROLL for (int i = 0; i < N; ++i)
+                    m.row[i].q[q] = a * m.row[i].q[q] + bu[i] * v.q[q];
         }
     }
     // m = diag(keep) m + u vT

@@ -11,7 +11,7 @@ _WHERE = {
 }  # fmt: skip
 _MODULES = ("datasets", "equations", "metrics", "offline", "rates", "theory")
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "__version__",
     *_WHERE,
     *_MODULES,

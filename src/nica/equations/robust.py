@@ -42,6 +42,9 @@ from nica.equations.whitening import (
 
 Array = NDArray[np.float64]
 
+NOTHING: Array = np.empty(0)
+NEVER = np.empty(0, dtype=bool)
+
 REVIVAL_INTERVAL = 16  #: samples between two looks for neurons on the negative of a source
 
 
@@ -57,7 +60,7 @@ class RobustParameters:
 
     k: int  #: channels
     d: int  #: sources
-    l: int = 0  # noqa: E741  #: principal neurons (0: d)
+    l: int = 0  #: principal neurons (0: d)
     m: int = 0  #: interneurons (0: l)
     alpha: float = 0.0
     rate: tuple[float, float] = (0.0, 1.5)  #: (a, b) of the whitening rate
@@ -65,7 +68,7 @@ class RobustParameters:
     flip: bool = True
     kappa: float = 10.0  #: beyond so many standard deviations a sample is an outlier
     kappa_restart: float = 10.0  #: beyond so many, for most samples, the world has changed
-    idle: int = 1000  #: identical samples after which nothing is learned
+    idle: int = 50  #: identical samples after which nothing is learned
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", self.l or self.d)
@@ -99,24 +102,24 @@ class RobustState:
 
     held: Array  #: (n, k) samples of the warm-up, or of a suspension
     target: int  #: samples to hold before the next (re)start
-    starts: int = 0  #: warm starts so far
+    starts: int = 0  #: warm starts so far; during the first warm-up all that follows is empty
     t: int = 0  #: samples learned
-    gain: Array | None = None  #: (k,) frozen scale of the channels; None during the first warm-up
-    x_bar: Array | None = None
-    W_hx: Array | None = None
-    W_hg: Array | None = None
-    W_yh: Array | None = None
-    W_yy: Array | None = None
-    D: Array | None = None
-    fired: NDArray[np.bool_] | None = None
-    positive: Array | None = None  #: (d,) running average of y²
-    negative: Array | None = None  #: (d,) running average of the net input's negative part, squared
-    flipped: NDArray[np.int64] | None = None  #: (d,) time of the last flip
+    gain: Array = NOTHING  #: (k,) scale of the channels, frozen at a start
+    x_bar: Array = NOTHING  #: (k,)
+    W_hx: Array = NOTHING  #: (l, k)
+    W_hg: Array = NOTHING  #: (l, m)
+    W_yh: Array = NOTHING  #: (d, l)
+    W_yy: Array = NOTHING  #: (d, d)
+    D: Array = NOTHING  #: (d,)
+    fired: NDArray[np.bool_] = NEVER
+    positive: Array = NOTHING  #: (d,) running average of y²
+    negative: Array = NOTHING  #: (d,) running average of the net input's negative part, squared
+    flipped: Array = NOTHING  #: (d,) time of the last flip
     outlying: float = 0.0  #: q, share of recent samples far outside
     suspended: bool = False
     far: int = 0  #: outlying samples among the held ones of a suspension
     repeats: int = 0  #: identical samples in a row
-    last: Array | None = None  #: last sample seen
+    last: Array = NOTHING  #: last sample seen
 
 
 def robust_start(p: RobustParameters) -> RobustState:
@@ -140,8 +143,8 @@ def outlier_weight(distance: float, kappa: float = 10.0) -> float:
 
     Examples
     --------
-    >>> outlier_weight(2.0), outlier_weight(100.0)
-    (1.0, 0.0001)
+    >>> outlier_weight(2.0), outlier_weight(20.0)
+    (1.0, 0.0625)
     """
     return 1.0 if distance <= kappa else (kappa / distance) ** 4
 
@@ -189,14 +192,10 @@ def robust_step(
     >>> state.t
     100
     """
-    same = state.last is not None and np.array_equal(x, state.last)
+    same = np.array_equal(x, state.last)
     state = replace(state, last=x, repeats=state.repeats + 1 if same else 0)
-    if state.gain is None:
+    if not state.starts:
         return np.zeros(p.d), _hold(state, x, same, p, seed)
-    assert state.x_bar is not None and state.W_hx is not None and state.W_hg is not None
-    assert state.W_yh is not None and state.W_yy is not None and state.D is not None
-    assert state.fired is not None and state.positive is not None
-    assert state.negative is not None and state.flipped is not None
 
     # The networks settle as in the paper, on the input in the scale that was frozen at the start.
     z = state.gain * x
@@ -278,7 +277,7 @@ def start(state: RobustState, p: RobustParameters, seed: int) -> RobustState:
         gain=gain, x_bar=x_bar, W_hx=W_hx, W_hg=W_hg,
         W_yh=orthonormal(p.d, p.l, rng), W_yy=np.zeros((p.d, p.d)), D=np.full(p.d, p.memory[0]),
         fired=np.zeros(p.d, dtype=bool), positive=np.zeros(p.d), negative=np.zeros(p.d),
-        flipped=np.zeros(p.d, dtype=np.int64), outlying=0.0, suspended=False, far=0,
+        flipped=np.zeros(p.d), outlying=0.0, suspended=False, far=0,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 def warm_start(
     held: Array,
     d: int,
-    l: int,  # noqa: E741
+    l: int,
     m: int,
     alpha: float,
     rng: np.random.Generator,
@@ -55,8 +55,7 @@ def warm_start(
     >>> held = np.random.default_rng(0).exponential(size=(30, 2))
     >>> gain, x_bar, W_hx, W_hg = warm_start(held, 2, 2, 2, 0.0, np.random.default_rng(1))
     >>> F = np.linalg.solve(W_hg @ W_hg.T, W_hx)
-    >>> W_hg_next = F @ (W_hx.T @ np.linalg.inv(W_hg @ W_hg.T) @ W_hg)  # cov(h) W_hg, stationary
-    >>> bool(np.allclose(F @ W_hx.T @ np.linalg.inv(W_hg @ W_hg.T), np.eye(2)))
+    >>> bool(np.allclose(np.cov(F @ (clean(held) * gain).T, bias=True), np.eye(2)))
     True
     """
     R = clean(held)
@@ -123,7 +122,7 @@ def channel_gain(R: Array, d: int) -> Array:
     With k = d, or k > d and residual noise about equal (or none), the gain is 1/RMS for all channels:
     channels are never standardised without a reason. With clearly unequal noise each channel is divided
     by its noise, found by three rounds of principal component analysis, because the largest variances
-    would otherwise be noise.
+    would otherwise be noise. A channel that stands still gets the smallest gain of the others.
 
     Examples
     --------
@@ -147,8 +146,9 @@ def channel_gain(R: Array, d: int) -> Array:
         noise = _residual_variance(R * gain, d) / np.where(alive, gain, 1.0) ** 2
         floor = np.maximum(noise, 1e-7 * variance)
         gain = np.where(alive, 1 / np.sqrt(np.where(alive, floor, 1.0)), 0.0)
-    gain = gain / _rms(R * gain)
-    return gain * scalar
+    gain = np.where(alive, gain, np.min(gain[alive], initial=np.inf))
+    result: Array = gain / _rms(R * gain) * scalar
+    return result
 
 
 def _rms(R: Array) -> float:

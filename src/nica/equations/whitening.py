@@ -37,8 +37,7 @@ def prewhitening_matrix(W_hx: Array, W_hg: Array, alpha: float = 0.0) -> Array:
     array([[0.25, 0.  ],
            [0.  , 0.25]])
     """
-    F: Array = np.linalg.solve(alpha * np.eye(len(W_hg)) + W_hg @ W_hg.T, W_hx)
-    return F
+    return np.asarray(np.linalg.solve(alpha * np.eye(len(W_hg)) + W_hg @ W_hg.T, W_hx), np.float64)
 
 
 def prewhitening_fixed_point(

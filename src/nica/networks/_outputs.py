@@ -37,12 +37,11 @@ class OutputWeights(StreamNetwork):
 
     @property
     def mixing_(self) -> Array:
-        """Estimate of the mixing matrix A, the pseudoinverse of ``unmixing_`` (n_channels, n_components)."""
-        mixing: Array = np.linalg.pinv(self.unmixing_)
-        return mixing
+        """Estimate of the mixing matrix A (n_channels, n_components), pseudoinverse of ``unmixing_``."""
+        return np.asarray(np.linalg.pinv(self.unmixing_), dtype=np.float64)
 
     def inverse_transform(self, Y: Any) -> Array:
-        """Mixtures that the sources Y make: Y @ mixing_.T.
+        """Mixtures that the sources Y make: ``Y @ mixing_.T``.
 
         Parameters
         ----------
@@ -76,9 +75,12 @@ class OutputWeights(StreamNetwork):
         return float(1 - error / total) if total > 0 else 0.0
 
     def _unmixing(self, state: dict[str, Array]) -> Array:
-        F = _whitening(state, self._settings["alpha"]) if self._whiten else np.diag(state["gain"].ravel())
-        U: Array = np.linalg.solve(state["lateral"], state["w_yh"] @ F)
-        return U
+        F = (
+            _whitening(state, self._settings["alpha"])
+            if self._whiten
+            else np.diag(state["gain"].ravel())
+        )
+        return np.asarray(np.linalg.solve(state["lateral"], state["w_yh"] @ F), dtype=np.float64)
 
     def _map(self) -> Array | None:
         if self._settings["robust"] and not self._scalars()["started"]:

@@ -43,7 +43,9 @@ class Options(TypedDict):
     tol: float
 
 
-def options(estimator: Any, k: int, *, whiten: bool, separate: bool) -> tuple[Options, RobustParameters]:
+def options(
+    estimator: Any, k: int, *, whiten: bool, separate: bool
+) -> tuple[Options, RobustParameters]:
     """Options for ``k`` channels, or an error that says value, limit and remedy."""
     get = estimator.get_params(deep=False).get
     d = _size(get("n_components"), "n_components", k)
@@ -51,7 +53,7 @@ def options(estimator: Any, k: int, *, whiten: bool, separate: bool) -> tuple[Op
         raise ValueError(
             f"X has {k} {'channel' if k == 1 else 'channels'} but n_components={d}: give at most {k}"
         )
-    l = _size(get("n_whitened"), "n_whitened", d if whiten else k)  # noqa: E741
+    l = _size(get("n_whitened"), "n_whitened", d if whiten else k)
     m = _size(get("n_interneurons"), "n_interneurons", l)
     alpha = _number(get("alpha", 0.0), "alpha", minimum=0.0)
     if l < d:
@@ -64,7 +66,9 @@ def options(estimator: Any, k: int, *, whiten: bool, separate: bool) -> tuple[Op
             f"variance of the weakest source direction (appendix B of the paper), or n_whitened={d}"
         )
     if whiten and alpha == 0 and m < l:
-        raise ValueError(f"n_interneurons={m} is below n_whitened={l} while alpha=0: give at least {l}")
+        raise ValueError(
+            f"n_interneurons={m} is below n_whitened={l} while alpha=0: give at least {l}"
+        )
     start = _choice(get("start"), "start", STARTS)
     dynamics = _choice(get("dynamics", "exact"), "dynamics", tuple(DYNAMICS))
     half_life = get("half_life")

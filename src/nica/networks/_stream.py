@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from nica import _config, _core
+from nica import _config
+from nica._core import Network, find_bad
 from nica.equations.network import orthonormal
 from nica.equations.warmup import warm_start, warm_start_rank
 from nica.networks import _save
@@ -38,7 +39,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     _whiten = True
     _separate = True
-    _core: _core.Network | None = None
+    _core: Network | None = None
 
     # ------------------------------------------------------------------ learning, the public verbs
 
@@ -100,7 +101,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if out is not None:
                 raise ValueError("out= needs X as one array, not an iterable of chunks")
             return self._separate_chunks(X)
-        return self._learn(X, out if out is not None else True)
+        return self._learn(X, True if out is None else out)
 
     def separate_one(self, x: Array) -> Array:
         """Learn from a single sample and return its output; the fastest way to feed one at a time.
@@ -115,7 +116,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         y : array (n_outputs,)
         """
         if self._core is None:
-            return np.array(self.separate(np.asarray(x)[np.newaxis]))[0]
+            first: Array = self._learn(np.asarray(x)[np.newaxis], True)[0]
+            return first
         y = np.empty(self._n_features_out)
         try:
             event = self._core.one(x, y)
@@ -214,7 +216,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self._restore(arrays)
 
     def _restore(self, arrays: dict[str, Array]) -> None:
-        core = _core.Network(dict(self._settings), _config.kernels())
+        core = new_core(self._settings)
         core.set_state({n: np.ascontiguousarray(a, np.float64) for n, a in arrays.items()}, True)
         self._core = core
 
@@ -228,10 +230,10 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._seed = _draw_seed(self.random_state)
         self._starts = 0
         self._warned: tuple[str, ...] = ()
-        self._next_look = HEALTH_INTERVAL
+        self._next_look = float(HEALTH_INTERVAL)
         self.n_bad_samples_ = 0
         self.n_iter_ = 1
-        self._core = _core.Network(dict(self._settings), _config.kernels())
+        self._core = new_core(self._settings)
         o = self._settings
         if not o["robust"]:
             self._write(self._random_weights(), gain=np.ones(k))
@@ -296,7 +298,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             target=float(o["hold"]), all_fired=0.0, spread=1.0,
         )  # fmt: skip
 
-    def _ready(self) -> _core.Network:
+    def _ready(self) -> Network:
         """Network for use: itself, or while it warms up one started from what it holds."""
         state = self._state()
         assert self._core is not None
@@ -341,7 +343,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return checked
 
     def _check_finite(self, block: Array, start: int) -> None:
-        row = _core.find_bad(block, LIMIT)
+        row = find_bad(block, LIMIT)
         if row >= 0:
             self._refuse(block[row], start + row)
 
@@ -389,7 +391,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return Y
 
     def _learn_block(self, block: Array, start: int, Y: Array | None) -> None:
-        row = _core.find_bad(block, LIMIT)
+        row = find_bad(block, LIMIT)
         if row < 0:
             return self._run(block, Y)
         if self.on_bad == "raise":
@@ -473,7 +475,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if not self._settings["memory_growth"]:
             return
         arrays = self._state()
-        self._core = _core.Network(dict(settings), _config.kernels())
+        self._core = new_core(settings)
         self._core.set_state(arrays, True)
 
     def _map(self) -> Array | None:
@@ -531,6 +533,11 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 )
 
 
+def new_core(settings: Options) -> Network:
+    """Native network for these settings, with the kernels in use."""
+    return Network(cast("dict[str, float]", settings), _config.kernels())
+
+
 def _draw_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
@@ -555,7 +562,9 @@ def _check_out(out: Any, shape: tuple[int, int]) -> Array:
     return out.view(np.ndarray)
 
 
-def _blocks(source: NDArray[Any], rows: NDArray[np.int64] | None = None) -> Iterator[tuple[int, Array]]:
+def _blocks(
+    source: NDArray[Any], rows: NDArray[np.int64] | None = None
+) -> Iterator[tuple[int, Array]]:
     """Rows of the source in order, or those named, as contiguous float64 blocks of bounded size."""
     n = source.shape[0] if rows is None else len(rows)
     step = max(1, BLOCK // source.shape[1])

@@ -148,7 +148,9 @@ class OnlineWhitening(WhiteningWeights):
         score : float, at most 1
         """
         d = self._settings["d"]
-        eigenvalues = np.linalg.eigvalsh(np.cov(self.transform(X), rowvar=False).reshape(-1, self._n_features_out))
+        eigenvalues = np.linalg.eigvalsh(
+            np.cov(self.transform(X), rowvar=False).reshape(-1, self._n_features_out)
+        )
         wanted = np.r_[np.zeros(len(eigenvalues) - d), np.ones(d)]
         return float(1 - np.max(np.abs(eigenvalues - wanted)))
 
@@ -166,7 +168,7 @@ def _whitening(state: dict[str, Array], alpha: float) -> Array:
     return prewhitening_matrix(state["w_hx"], state["w_hg"], alpha) * state["gain"].ravel()
 
 
-def unmix(Y: Any, mixing: Array, name: str) -> Array:
+def unmix(Y: Any, mixing: NDArray[Any], name: str) -> Array:
     """Y @ mixing.T, after a check of Y."""
     from sklearn.utils import check_array
 
