@@ -25,7 +25,7 @@ Idle
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +41,6 @@ from nica.equations.whitening import (
 )
 
 Array = NDArray[np.float64]
-
-NOTHING: Array = np.empty(0)
-NEVER = np.empty(0, dtype=bool)
 
 REVIVAL_INTERVAL = 16  #: samples between two looks for neurons on the negative of a source
 
@@ -96,6 +93,14 @@ class RobustParameters:
         return max(100, 10 * self.d)
 
 
+def _nothing() -> Array:
+    return np.empty(0)
+
+
+def _never() -> NDArray[np.bool_]:
+    return np.empty(0, dtype=bool)
+
+
 @dataclass(frozen=True)
 class RobustState:
     """All that the robust network remembers between two samples."""
@@ -104,22 +109,24 @@ class RobustState:
     target: int  #: samples to hold before the next (re)start
     starts: int = 0  #: warm starts so far; during the first warm-up all that follows is empty
     t: int = 0  #: samples learned
-    gain: Array = NOTHING  #: (k,) scale of the channels, frozen at a start
-    x_bar: Array = NOTHING  #: (k,)
-    W_hx: Array = NOTHING  #: (l, k)
-    W_hg: Array = NOTHING  #: (l, m)
-    W_yh: Array = NOTHING  #: (d, l)
-    W_yy: Array = NOTHING  #: (d, d)
-    D: Array = NOTHING  #: (d,)
-    fired: NDArray[np.bool_] = NEVER
-    positive: Array = NOTHING  #: (d,) running average of y²
-    negative: Array = NOTHING  #: (d,) running average of the net input's negative part, squared
-    flipped: Array = NOTHING  #: (d,) time of the last flip
+    gain: Array = field(default_factory=_nothing)  #: (k,) scale of the channels, frozen at a start
+    x_bar: Array = field(default_factory=_nothing)  #: (k,)
+    W_hx: Array = field(default_factory=_nothing)  #: (l, k)
+    W_hg: Array = field(default_factory=_nothing)  #: (l, m)
+    W_yh: Array = field(default_factory=_nothing)  #: (d, l)
+    W_yy: Array = field(default_factory=_nothing)  #: (d, d)
+    D: Array = field(default_factory=_nothing)  #: (d,)
+    fired: NDArray[np.bool_] = field(default_factory=_never)
+    positive: Array = field(default_factory=_nothing)  #: (d,) running average of y²
+    negative: Array = field(
+        default_factory=_nothing
+    )  #: (d,) running average of the net input's negative part, squared
+    flipped: Array = field(default_factory=_nothing)  #: (d,) time of the last flip
     outlying: float = 0.0  #: q, share of recent samples far outside
     suspended: bool = False
     far: int = 0  #: outlying samples among the held ones of a suspension
     repeats: int = 0  #: identical samples in a row
-    last: Array = NOTHING  #: last sample seen
+    last: Array = field(default_factory=_nothing)  #: last sample seen
 
 
 def robust_start(p: RobustParameters) -> RobustState:
