@@ -16,7 +16,7 @@ struct Config {
     int in_time;                                           // layer 2: rate 1 / (a + b t) ...
     double separation_a, separation_b;                     // ... or activity (floor, forgetting)
     double memory_first, memory_growth, memory_most;       // if growth > 0: forgetting 1 - 1/memory(t)
-    double kappa, kappa_restart;
+    double kappa, kappa_first;
     int hold, idle, revival, flip;
     int max_sweeps;
     double tol;

@@ -89,7 +89,7 @@ static Config configuration(const nb::dict& o) {
     c.memory_growth = item<double>(o, "memory_growth");
     c.memory_most = item<double>(o, "memory_most");
     c.kappa = item<double>(o, "kappa");
-    c.kappa_restart = item<double>(o, "kappa_restart");
+    c.kappa_first = item<double>(o, "kappa_first");
     c.hold = item<int>(o, "hold");
     c.idle = item<int>(o, "idle");
     c.revival = item<int>(o, "revival");

@@ -203,13 +203,14 @@ template <class S, class First> class Stacked final : public Network {
     NICA_INLINE Share judge(All& s, Temporaries<S>& t, const double* x, bool same) {
         const Config& c = config;
         const double squares = distance(s, t);
+        // Early on little is known, and starting again costs little: the limit grows with time.
+        const double limit =
+            smaller(1 + c.kappa_first * root(3 * s.now.t / (double(c.d) * c.hold)), c.kappa * c.kappa);
+        const bool is_far = !(squares <= limit);
         double weight = 1;
-        if (__builtin_expect(!(squares <= c.kappa * c.kappa), 0)) {
-            const double ratio = c.kappa * c.kappa / squares;
-            weight = squares < hopeless ? ratio * ratio : 0;
-        }
+        if (__builtin_expect(is_far, 0))
+            weight = squares < hopeless ? (limit / squares) * (limit / squares) : 0;
         if (__builtin_expect(s.now.repeats >= c.idle, 0)) return {0, false};
-        const bool is_far = !(squares <= c.kappa_restart * c.kappa_restart);
         if (s.now.suspended == 0) {
             s.now.outlying += (is_far - s.now.outlying) * 0.1;
             s.now.suspended = s.now.outlying > 0.5;
@@ -270,6 +271,7 @@ template <class S, class First> class Stacked final : public Network {
         if (t.waiting.y) S::store(t.second.y, t.waiting.y);
         const double w = t.waiting.weight, time = t.waiting.time;
         if (w > 0) {
+            if (c.robust) s.two.bound(t.waiting.h, t.second);
             double forgetting = 1 - w * (1 - c.separation_b), floor = c.separation_a;
             if (c.in_time) floor = c.separation_a + c.separation_b * time;
             if (c.memory_growth > 0) {

@@ -76,6 +76,16 @@ template <class S> struct Separation {
         }
     }
 
+    // At the solution y is h rotated, and as long. What is far longer comes from weights that are nearly
+    // singular; nothing that long is learned.
+    NICA_INLINE void bound(const Vector& h, Activity2<S>& t) const {
+        const double hh = 4 * S::dot(L, h, h), yy = S::dot(D, t.y, t.y);
+        if (__builtin_expect(!(yy <= hh), 0)) {
+            const double shrink = yy < 1e300 ? root(hh / yy) : 0;
+            for (int q = 0; q < D.lanes; ++q) t.y.q[q] *= shrink;
+        }
+    }
+
     // ---- learn: a sample of weight w, with forgetting and floor, or with a given D in time
 
     NICA_INLINE void learn(const Vector& h, Activity2<S>& t, double w, double forgetting,

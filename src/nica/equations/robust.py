@@ -13,6 +13,8 @@ Exact means
     ``upd8``, which lag behind the weights.
 Outlier weight
     A sample far outside the cloud teaches little (:func:`outlier_weight`).
+Bounded outputs
+    Layer 2 learns nothing that is far longer than its input (:func:`bounded`).
 Growing memory
     Layer 2 averages over few samples first, over about 10 d later (:func:`memory`).
 Revival
@@ -63,8 +65,8 @@ class RobustParameters:
     rate: tuple[float, float] = (0.0, 1.5)  #: (a, b) of the whitening rate
     half_life: float = np.inf  #: samples after which half of the past is forgotten
     flip: bool = True
-    kappa: float = 10.0  #: beyond so many standard deviations a sample is an outlier
-    kappa_restart: float = 10.0  #: beyond so many, for most samples, the world has changed
+    kappa: float = 10.0  #: beyond so many standard deviations a sample is an outlier, in the end
+    kappa_first: float = 5.0  #: and at first, see :func:`outlier_limit`
     idle: int = 50  #: identical samples after which nothing is learned
 
     def __post_init__(self) -> None:
@@ -140,10 +142,26 @@ def robust_start(p: RobustParameters) -> RobustState:
     return RobustState(held=np.empty((0, p.k)), target=p.hold)
 
 
-def outlier_weight(distance: float, kappa: float = 10.0) -> float:
+def outlier_limit(t: float, d: int, first: float = 5.0, most: float = 10.0) -> float:
+    r"""Distance, in standard deviations, beyond which a sample is an outlier at time ``t``.
+
+    .. math:: \kappa_t^2 = \min\big(\kappa^2,\ 1 + \kappa_1 \sqrt{3 t / d}\big)
+
+    ``t`` is in units of the warm-up. Early on little is known, and starting again costs little. The mean
+    of s² is one, and it scatters by about the root of 1/d.
+
+    Examples
+    --------
+    >>> outlier_limit(1, d=3) ** 2, outlier_limit(16, d=3) ** 2, outlier_limit(1e6, d=3)
+    (6.0, 21.0, 10.0)
+    """
+    return float(np.sqrt(min(1 + first * np.sqrt(3 * t / d), most**2)))
+
+
+def outlier_weight(distance: float, limit: float = 10.0) -> float:
     r"""Weight w of a sample that lies ``distance`` standard deviations from the mean.
 
-    .. math:: w = 1 \ (s \le \kappa), \qquad w = (\kappa / s)^4 \ (s > \kappa)
+    .. math:: w = 1 \ (s \le \kappa_t), \qquad w = (\kappa_t / s)^4 \ (s > \kappa_t)
 
     The sample counts as the fraction w of a sample: every rate is multiplied by w. What it teaches the
     covariance, w s², falls with its distance.
@@ -153,7 +171,24 @@ def outlier_weight(distance: float, kappa: float = 10.0) -> float:
     >>> outlier_weight(2.0), outlier_weight(20.0)
     (1.0, 0.0625)
     """
-    return 1.0 if distance <= kappa else (kappa / distance) ** 4
+    return 1.0 if distance <= limit else (limit / distance) ** 4
+
+
+def bounded(y: Array, h: Array) -> Array:
+    """Outputs as layer 2 learns them: at most twice as long as its input.
+
+    At the solution y is h rotated, and as long. What is far longer comes from weights that are nearly
+    singular, as they become when all samples lie in one direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bounded(np.array([300.0]), np.array([1.0]))
+    array([2.])
+    """
+    longest = 2 * float(np.linalg.norm(h))
+    length = float(np.linalg.norm(y))
+    return y if length <= longest else y * (longest / length)
 
 
 def memory(t: int, first: float, growth: float, most: float) -> float:
@@ -212,15 +247,16 @@ def robust_step(
     # How far outside is this sample? Exact means: h_bar = F x_bar.
     h_bar, g_bar = prewhitening_fixed_point(state.x_bar, state.W_hx, state.W_hg, p.alpha)
     s = float(np.linalg.norm(h - h_bar) / np.sqrt(p.d))
-    w = outlier_weight(s, p.kappa)
+    limit = outlier_limit(state.t / p.hold, p.d, p.kappa_first, p.kappa)
+    w = outlier_weight(s, limit)
 
     if state.repeats >= p.idle:
         return y, state
     if not state.suspended:
-        q = state.outlying + (float(s > p.kappa_restart) - state.outlying) / 10
+        q = state.outlying + (float(s > limit) - state.outlying) / 10
         state = replace(state, outlying=q, suspended=q > 0.5)
     if state.suspended:
-        far = state.far + int(not same and s > p.kappa_restart)
+        far = state.far + int(not same and s > limit)
         return y, _hold(replace(state, far=far), x, same, p, seed)
 
     # Means, layer 1 and layer 2 learn as in the paper, from the fraction w of a sample.
@@ -232,12 +268,15 @@ def robust_step(
         state.W_hx, state.W_hg, z - x_bar, h - h_bar, g - g_bar, rate
     )
     root = np.sqrt(w)
-    D = activity(state.D, root * y, p.memory[0], 1 - w / memory(t, *p.memory))
-    W_yh, W_yy = update_nsm_weights(state.W_yh, state.W_yy, root * y, root * h, D)
+    learned = bounded(y, h)
+    D = activity(state.D, root * learned, p.memory[0], 1 - w / memory(t, *p.memory))
+    W_yh, W_yy = update_nsm_weights(
+        state.W_yh, state.W_yy, root * learned, root * h, D
+    )
 
     # Revival: flip a neuron that sits on the negative of a source, or has never fired.
     net = state.W_yh @ h - state.W_yy @ y
-    positive = state.positive + w * (y**2 - state.positive) / p.revival
+    positive = state.positive + w * (learned**2 - state.positive) / p.revival
     negative = state.negative + w * (np.minimum(net, 0) ** 2 - state.negative) / p.revival
     flipped = state.flipped
     fired = state.fired | (y > 0)

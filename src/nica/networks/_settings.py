@@ -34,7 +34,7 @@ class Options(TypedDict):
     memory_growth: float
     memory_most: float
     kappa: float
-    kappa_restart: float
+    kappa_first: float
     hold: int
     idle: int
     revival: int
@@ -104,7 +104,7 @@ def options(
         "in_time": in_time, "separation_a": separation[0], "separation_b": separation[1],
         "memory_first": p.memory[0], "memory_growth": p.memory[1] if growing else 0.0,
         "memory_most": p.memory[2],
-        "kappa": p.kappa, "kappa_restart": p.kappa_restart,
+        "kappa": p.kappa, "kappa_first": p.kappa_first,
         "hold": p.hold, "idle": p.idle, "revival": p.revival,
         "flip": bool(get("flip_silent", True)),
         "max_sweeps": whole(get("max_sweeps", 10_000), "max_sweeps", minimum=1),
