@@ -16,7 +16,7 @@ Outlier weight
 Bounded outputs
     Layer 2 learns nothing that is far longer than its input (:func:`bounded`).
 Growing memory
-    Layer 2 averages over few samples first, over about 10 d later (:func:`memory`).
+    Layer 2 averages over few samples first, over 30 d in the end (:func:`memory`).
 Revival
     A neuron that sits on the negative of a source, or has never fired, has its inputs flipped.
 Restart
@@ -62,7 +62,7 @@ class RobustParameters:
     l: int = 0  #: principal neurons (0: d)
     m: int = 0  #: interneurons (0: l)
     alpha: float = 0.0
-    rate: tuple[float, float] = (0.0, 1.5)  #: (a, b) of the whitening rate
+    rate: tuple[float, float] = (0.0, 1.8)  #: (a, b) of the whitening rate
     half_life: float = np.inf  #: samples after which half of the past is forgotten
     flip: bool = True
     kappa: float = 10.0  #: beyond so many standard deviations a sample is an outlier, in the end
@@ -76,13 +76,13 @@ class RobustParameters:
     @property
     def hold(self) -> int:
         """Samples that the warm-up holds."""
-        return max(30, 10 * self.d)
+        return max(30, 10 * self.d, 5 * self.k if self.k > self.d else 0)
 
     @property
     def memory(self) -> tuple[float, float, float]:
         """Memory of layer 2, in samples: at the start, growth per sample, at most."""
         first = max(10.0, 1.5 * self.d)
-        return first, 0.001, max(first, min(10.0 * self.d, self.half_life / (4 * np.log(2))))
+        return first, 0.003, max(first, min(30.0 * self.d, self.half_life / (4 * np.log(2))))
 
     @property
     def rate_minimum(self) -> float:
@@ -270,9 +270,7 @@ def robust_step(
     root = np.sqrt(w)
     learned = bounded(y, h)
     D = activity(state.D, root * learned, p.memory[0], 1 - w / memory(t, *p.memory))
-    W_yh, W_yy = update_nsm_weights(
-        state.W_yh, state.W_yy, root * learned, root * h, D
-    )
+    W_yh, W_yy = update_nsm_weights(state.W_yh, state.W_yy, root * learned, root * h, D)
 
     # Revival: flip a neuron that sits on the negative of a source, or has never fired.
     net = state.W_yh @ h - state.W_yy @ y

@@ -14,6 +14,8 @@ from nica.equations.network import orthonormal
 
 Array = NDArray[np.float64]
 
+UNEQUAL = 3.0  #: ratio of large to small noise from which channels are scaled by it
+
 
 def warm_start(
     held: Array,
@@ -119,10 +121,11 @@ def clean(held: Array) -> Array:
 def channel_gain(R: Array, d: int) -> Array:
     """Scale of each channel: one number for all, unless extra channels show unequal noise.
 
-    With k = d, or k > d and residual noise about equal (or none), the gain is 1/RMS for all channels:
-    channels are never standardised without a reason. With clearly unequal noise each channel is divided
-    by its noise, found by three rounds of principal component analysis, because the largest variances
-    would otherwise be noise. A channel that stands still gets the smallest gain of the others.
+    With k = d, or with residual noise about equal (or none), the gain is 1/RMS for all channels: they are
+    never standardised without a reason. Where there are channels enough to tell noise from sources
+    (Ledermann's bound, (k - d)² > k + d) and the noise is clearly unequal, each channel is divided by its
+    noise, because the largest variances would otherwise be noise. The noise of a channel is what all the
+    others leave unexplained of it, 1 / diag(covariance⁻¹): that needs no scale. A channel that stands still gets the smallest gain of the others.
 
     Examples
     --------
@@ -130,24 +133,23 @@ def channel_gain(R: Array, d: int) -> Array:
     >>> channel_gain(np.array([[2.0, 0.0], [-2.0, 0.0]]), d=2)
     array([0.70710678, 0.70710678])
     """
-    k = R.shape[1]
-    scalar = np.full(k, 1.0 / _rms(R))
-    if k <= d:
-        return scalar
-    R = R * scalar
-    noise = np.sqrt(_residual_variance(R, d))
+    scalar = 1.0 / _rms(R)
+    same = np.full(R.shape[1], scalar)
+    R = (R - R.mean(axis=0)) * scalar
+    size = R.std(axis=0)
+    alive = size > 0
+    k = int(np.sum(alive))
+    if k <= d or (k - d) ** 2 <= k + d:
+        return same
+    R = R[:, alive] / size[alive]
+    covariance = R.T @ R / len(R) + 1e-9 * np.eye(k)
+    noise = size[alive] / np.sqrt(np.diag(np.linalg.inv(covariance)))
     low, high = np.quantile(noise, [0.1, 0.9])
-    if high <= 10 * low or np.median(noise) < 1e-10:
-        return scalar
-    variance = R.var(axis=0)
-    alive = variance > 0
-    gain = np.where(alive, 1 / np.sqrt(np.where(alive, variance, 1.0)), 0.0)
-    for _ in range(3):
-        noise = _residual_variance(R * gain, d) / np.where(alive, gain, 1.0) ** 2
-        floor = np.maximum(noise, 1e-7 * variance)
-        gain = np.where(alive, 1 / np.sqrt(np.where(alive, floor, 1.0)), 0.0)
-    gain = np.where(alive, gain, np.min(gain[alive], initial=np.inf))
-    result: Array = gain / _rms(R * gain) * scalar
+    if high <= UNEQUAL * low or np.median(noise / size[alive]) < 3e-4:
+        return same
+    gain = np.full(len(size), np.min(1 / noise))
+    gain[alive] = 1 / noise
+    result: Array = gain * scalar / _rms(gain[alive] * size[alive] * R)
     return result
 
 
@@ -162,14 +164,6 @@ def _size(R: Array) -> float:
 
 def _unit(R: Array) -> Array:
     return R / _size(R) if np.any(R) else R
-
-
-def _residual_variance(R: Array, d: int) -> Array:
-    """Variance of each channel that d principal components leave unexplained."""
-    centred = R - R.mean(axis=0)
-    _, _, Vt = np.linalg.svd(centred, full_matrices=False)
-    residual: Array = np.mean((centred - centred @ Vt[:d].T @ Vt[:d]) ** 2, axis=0)
-    return residual
 
 
 __all__ = ["channel_gain", "clean", "warm_start", "warm_start_rank"]
