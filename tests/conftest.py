@@ -1,9 +1,12 @@
 """Settings of all tests."""
 
+import os
 import sys
 from pathlib import Path
 
 from hypothesis import settings
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips some of its checks
 
 sys.path.insert(0, str(Path(__file__).parent))  # for helpers.py
 

@@ -46,7 +46,7 @@ def same(a, b):
         if a.dtype != b.dtype or a.shape != b.shape:
             return False
         return a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
-    return bool(a == b)
+    return bool(a == b) or (a != a and b != b)
 
 
 def assert_same(a, b):

@@ -1,0 +1,122 @@
+"""The estimators keep scikit-learn's contract, all of it."""
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from helpers import mixture, same
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nica import NICA, NSM, OnlineWhitening
+from nica.rates import Activity, Time
+
+ESTIMATORS = [NICA, OnlineWhitening, NSM]
+every = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+@parametrize_with_checks([NICA(), OnlineWhitening(), NSM()])
+def test_checks_of_scikit_learn(estimator, check):
+    """No check of theirs is expected to fail."""
+    assert not check(estimator)
+
+
+@every
+def test_outputs_are_named(estimator):
+    X = mixture(0, 100, 3)[1]
+    model = estimator(2, random_state=0).partial_fit(X)
+    name = estimator.__name__.lower()
+    assert model.get_feature_names_out().tolist() == [f"{name}0", f"{name}1"]
+    assert model.n_features_in_ == 3
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_whitened_outputs_are_as_many_as_principal_neurons():
+    X = mixture(0, 100, 3)[1]
+    model = OnlineWhitening(2, n_whitened=3, alpha=0.05, random_state=0).partial_fit(X)
+    assert len(model.get_feature_names_out()) == model.transform(X).shape[1] == 3
+
+
+@every
+@pytest.mark.parametrize("library", [pandas, polars], ids=["pandas", "polars"])
+def test_frames_in_and_out(estimator, library):
+    X = mixture(0, 100, 3)[1]
+    frame = library.DataFrame({name: X[:, i] for i, name in enumerate("abc")})
+    model = estimator(random_state=0).set_output(transform=library.__name__).fit(frame)
+    Y = model.transform(frame)
+    assert isinstance(Y, library.DataFrame)
+    assert list(Y.columns) == model.get_feature_names_out().tolist()
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    plain = estimator(random_state=0).fit(X)
+    assert Y.to_numpy().tolist() == plain.transform(X).tolist()
+
+
+@every
+def test_names_that_change_are_refused(estimator):
+    X = mixture(0, 100, 2)[1]
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    model = estimator(random_state=0).partial_fit(frame)
+    before = model.__getstate__()
+    for method in (model.partial_fit, model.separate, model.transform):
+        with pytest.raises(ValueError, match="feature names"):
+            method(frame[["b", "a"]])
+    assert same(model.__getstate__(), before)
+
+
+@every
+def test_clone_keeps_parameters_and_nothing_else(estimator):
+    model = estimator(2, tol=0.01, half_life=40, random_state=3)
+    model.partial_fit(mixture(0, 100, 3)[1])
+    twin = clone(model)
+    assert twin.get_params() == model.get_params()
+    assert twin.__dict__.keys() == estimator().__dict__.keys()
+
+
+@every
+def test_parameters_are_stored_as_given(estimator):
+    defaults = estimator().get_params()
+    given = {name: object() for name in defaults}
+    assert estimator(**given).get_params() == given
+    assert estimator().set_params(**given).get_params() == given
+
+
+def test_pipeline_of_the_two_layers_separates():
+    S, X = mixture(1, 4000, 3)
+    pipeline = make_pipeline(OnlineWhitening(random_state=0), NSM(random_state=0))
+    Y = pipeline.fit_transform(X)
+    correlation = np.abs(np.corrcoef(S.T, Y.T)[:3, 3:])
+    assert np.all(np.sort(correlation, axis=1)[:, -1] > 0.98)
+    assert pipeline.get_feature_names_out().tolist() == ["nsm0", "nsm1", "nsm2"]
+    np.testing.assert_allclose(pipeline.inverse_transform(Y), X, atol=0.2)
+
+
+def test_pipeline_with_others():
+    X = mixture(1, 500, 3)[1]
+    pipeline = make_pipeline(
+        StandardScaler(with_mean=False), NICA(random_state=0), FunctionTransformer(np.sqrt)
+    )
+    assert np.all(pipeline.fit_transform(X) >= 0)
+
+
+def test_grid_search_over_parameters():
+    """A score that tells a wrong number of sources from the right one."""
+    X = mixture(2, 1500, 3, 5)[1]
+    grid = {"n_components": [1, 2, 3], "separation_rate": [None, Activity(10, 0.9), Time(30, 1)]}
+    search = GridSearchCV(NICA(random_state=0, max_passes=1), grid, cv=3, error_score="raise")
+    search.fit(X)
+    assert search.best_params_["n_components"] == 3
+    assert search.best_score_ > 0.95
+    assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
+
+
+@every
+def test_fit_starts_afresh_and_is_seeded(estimator):
+    X, other = mixture(3, 300, 3)[1], mixture(4, 300, 3)[1]
+    once = estimator(random_state=0).fit(X)
+    again = estimator(random_state=0).fit(other).fit(X)
+    assert once.transform(X).tobytes() == again.transform(X).tobytes()
+    assert once.n_iter_ == again.n_iter_ >= 1
+    assert once.fit_transform(X).tobytes() == once.transform(X).tobytes()
