@@ -79,7 +79,7 @@ def run_paper(
 ):  # fmt: skip
     """Outputs h and y of ``paper_step`` for each row of X, and the last state."""
     k = X.shape[1]
-    l = k if layers == "second" else l or d  # noqa: E741
+    l = k if layers == "second" else l or d
     rng = np.random.default_rng([seed, 0])
     state = paper_start(k, l, m or l, d, rng, floor=separation[0])
     if layers == "second":
@@ -98,7 +98,13 @@ def run_paper(
         for t, x in enumerate(X):
             H[t] = paper_equations.prewhitening_fixed_point(x, state.W_hx, state.W_hg, alpha)[0]
             Y[t], state = paper_step(
-                state, x, alpha=alpha, tol=tol, max_sweeps=max_sweeps, separation=separation, **options
+                state,
+                x,
+                alpha=alpha,
+                tol=tol,
+                max_sweeps=max_sweeps,
+                separation=separation,
+                **options,
             )
     return H, Y, state
 

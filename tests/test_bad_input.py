@@ -54,14 +54,23 @@ def refuse_everywhere(make, X, error, match, *, one=False):
 
 @pytest.mark.parametrize(
     ("value", "what"),
-    [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity"), (1e101, r"1e\+101.*limit is 1e\+100")],
+    [
+        (np.nan, "NaN"),
+        (np.inf, "infinity"),
+        (-np.inf, "infinity"),
+        (1e101, r"1e\+101.*limit is 1e\+100"),
+    ],
 )
 def test_bad_values_are_named_with_row_and_channel(make, value, what):
     for row, channel in ((0, 0), (41, 2), (99, 1)):
         X = GOOD.copy()
         X[row, channel] = value
         refuse_everywhere(
-            make, X, ValueError, f"{what}.* at row {row}, channel {channel}.*on_bad='skip'", one=True
+            make,
+            X,
+            ValueError,
+            f"{what}.* at row {row}, channel {channel}.*on_bad='skip'",
+            one=True,
         )
 
 
@@ -78,6 +87,7 @@ def test_bad_values_at_any_row_of_a_long_array_leave_no_trace(row, value):
 
 def test_names_of_channels_are_used():
     import pandas
+
     X = pandas.DataFrame(GOOD, columns=["red", "green", "blue"])
     model = NICA(random_state=0).partial_fit(X)
     X.loc[7, "green"] = np.nan
@@ -192,7 +202,9 @@ def test_too_few_distinct_samples(make):
         assert np.all(np.isfinite(model.separate(GOOD[:3])))  # they wait for nothing
         return
     X = GOOD[:3]
-    refuse(model, lambda m: m.fit(X), ValueError, r"3 distinct samples.*at least 4 for n_components=3")
+    refuse(
+        model, lambda m: m.fit(X), ValueError, r"3 distinct samples.*at least 4 for n_components=3"
+    )
     model.partial_fit(GOOD[:1])
     refuse(model, lambda m: m.transform(GOOD), NotFittedError, r"1 distinct sample: *4 are needed")
 

@@ -13,7 +13,7 @@ from nica.rates import Activity, Time
 
 seeds = st.integers(0, 2**31)
 rates = st.tuples(st.floats(20, 200), st.floats(0.1, 2))
-activities = st.tuples(st.floats(5, 50), st.floats(0.5, 1))
+activities = st.tuples(st.floats(10, 50), st.floats(0.8, 1))  # about the paper's grid
 half_lives = st.one_of(st.none(), st.floats(30, 1000))
 
 
@@ -31,7 +31,7 @@ def sizes(draw):
     k = d + draw(st.integers(0, 3))
     if draw(st.booleans()):
         return {"k": k, "l": d, "m": d + draw(st.integers(0, 2)), "d": d, "alpha": 0.0}
-    l = d + draw(st.integers(0, 2))  # noqa: E741
+    l = d + draw(st.integers(0, 2))
     m = d + draw(st.integers(0, 3))
     return {"k": k, "l": l, "m": m, "d": d, "alpha": draw(st.floats(0.01, 0.3))}
 
@@ -188,7 +188,9 @@ def test_warm_start_with_another_whitening_rate(d, seed, a, b):
 def test_warm_start_through_outliers_and_repeats(d, more, seed, data):
     """Any rows blown up, any rows said again, from the first on."""
     _, X = mixture(seed, 220, d, d + more)
-    rows = st.lists(st.tuples(st.integers(0, 219), st.sampled_from([15, 300, 1e6, -40])), max_size=6)
+    rows = st.lists(
+        st.tuples(st.integers(0, 219), st.sampled_from([15, 300, 1e6, -40])), max_size=6
+    )
     for row, factor in data.draw(rows):
         X[row] *= factor
     repeats = np.ones(len(X), dtype=int)
@@ -221,9 +223,7 @@ def test_warm_start_of_the_first_layer_alone(size, seed, half_life):
     _, X = mixture(seed, 150, size["d"], size["k"])
     model = OnlineWhitening(**layer_1(size), half_life=half_life, random_state=seed)
     H = model.separate(X)
-    expected, _, state = run_robust(
-        X, model._seed, **oracle(size), half_life=half_life or np.inf
-    )
+    expected, _, state = run_robust(X, model._seed, **oracle(size), half_life=half_life or np.inf)
     assert_close(H, expected)
     assert_first_layer(model, state)
 

@@ -67,9 +67,7 @@ def test_solution_is_a_fixed_point_of_learning():
     data = make_mixture(n_samples=20_000, random_state=3)
     H = data.S @ np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0].T
     F = np.linalg.lstsq(data.X, H, rcond=None)[0].T
-    w_yh, w_yy = stationary_weights(
-        data.A, F, data.S.mean(axis=0), (data.S**2).mean(axis=0)
-    )
+    w_yh, w_yy = stationary_weights(data.A, F, data.S.mean(axis=0), (data.S**2).mean(axis=0))
     D = np.full(3, 10.0)
     for s, h in zip(data.S[:2000], H[:2000], strict=True):
         y = eq.nsm_fixed_point(h, w_yh, w_yy)
@@ -111,7 +109,7 @@ def assert_unmoved(update, arguments, synapse, local):
 def test_synapses_of_the_first_layer_are_local(seed, data):
     """The update of a synapse needs its own weight and the activities of its two neurons."""
     rng = np.random.default_rng(seed)
-    k, l, m = rng.integers(2, 6, 3)  # noqa: E741
+    k, l, m = rng.integers(2, 6, 3)
     sizes = {"W_hx": (l, k), "W_hg": (l, m), "dx": k, "dh": l, "dg": m}
     arguments = {name: rng.standard_normal(size) for name, size in sizes.items()}
     i = data.draw(st.integers(0, int(l) - 1))
@@ -129,7 +127,7 @@ def test_synapses_of_the_first_layer_are_local(seed, data):
 def test_synapses_of_the_second_layer_are_local(seed, data):
     """Likewise, and the activity that a neuron keeps of itself."""
     rng = np.random.default_rng(seed)
-    d, l = rng.integers(2, 6, 2)  # noqa: E741
+    d, l = rng.integers(2, 6, 2)
     sizes = {"W_yh": (d, l), "W_yy": (d, d), "y": d, "h": l, "D": d}
     arguments = {name: rng.uniform(1, 2, size) for name, size in sizes.items()}
     i, j = data.draw(st.integers(0, int(d) - 1)), data.draw(st.integers(0, int(l) - 1))

@@ -93,7 +93,7 @@ def test_flipped_bits_are_refused(data, tmp_path_factory, draw):
     try:
         model = nica.load(path)
     except (ValueError, OSError) as error:
-        assert str(path) in str(error)
+        assert str(path) in str(error)  # noqa: PT017
     else:  # a bit that means nothing, such as a space in the header: the model must be the same
         assert_same(model, started())
 
@@ -134,7 +134,8 @@ def test_paths_that_lead_nowhere(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["Pipeline", "os.system", "load", "__builtins__", "StreamNetwork", "", 3, None, ["NICA"]]
+    "name",
+    ["Pipeline", "os.system", "load", "__builtins__", "StreamNetwork", "", 3, None, ["NICA"]],
 )
 def test_classes_outside_the_list_are_refused(forged, name):
     path = forged(model=lambda m: m.update({"class": name}))
@@ -153,8 +154,12 @@ BROKEN = {
     "no notes": lambda m: m.pop("notes"),
     "no parameters": lambda m: m.pop("parameters"),
     "unknown parameter": lambda m: m["parameters"].update(unknown=1),
-    "unknown rate": lambda m: m["parameters"].update(whitening_rate={"rate": "eval", "values": [1]}),
-    "bad rate": lambda m: m["parameters"].update(whitening_rate={"rate": "Time", "values": [-1, 0]}),
+    "unknown rate": lambda m: m["parameters"].update(
+        whitening_rate={"rate": "eval", "values": [1]}
+    ),
+    "bad rate": lambda m: m["parameters"].update(
+        whitening_rate={"rate": "Time", "values": [-1, 0]}
+    ),
     "bad value": lambda m: m["parameters"].update(alpha="much"),
     "too many sources": lambda m: m["parameters"].update(n_components=7),
     "no channels": lambda m: m["notes"].update(n_features_in_=0),
@@ -283,6 +288,7 @@ def test_every_parameter_comes_back(model, tmp_path):
 
 def test_names_of_channels_come_back(tmp_path):
     import pandas
+
     X = pandas.DataFrame(mixture(0, 100, 2)[1], columns=["left", "right ⟶"])
     model = NICA(random_state=0).partial_fit(X)
     model.save(tmp_path / "model")

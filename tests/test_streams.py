@@ -235,7 +235,7 @@ def test_blocks_inside_do_not_show():
     X = X.astype(np.float32)
     whole, chunked = NICA(random_state=0), NICA(random_state=0)
     Y = whole.separate(X)
-    assert np.vstack([chunked.separate(X[i : i + 7919]) for i in range(0, 30_000, 7919)]).tobytes() == (
-        Y.tobytes()
-    )
+    assert np.vstack(
+        [chunked.separate(X[i : i + 7919]) for i in range(0, 30_000, 7919)]
+    ).tobytes() == (Y.tobytes())
     assert_same(chunked, whole)
