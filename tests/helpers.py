@@ -56,11 +56,11 @@ def assert_same(a, b):
     assert not differ, f"these differ: {differ}"
 
 
-def assert_close(got, expected, tolerance=1e-9):
-    """Entries agree to the tolerance, relative to the largest of the array."""
+def assert_close(got, expected, tolerance=1e-9, floor=0.0):
+    """Entries agree to the tolerance, relative to the largest of the array or the floor."""
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.shape == expected.shape
-    scale = np.max(np.abs(expected), initial=0.0)
+    scale = np.max(np.abs(expected), initial=floor)
     np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance * scale)
 
 

@@ -33,7 +33,7 @@ def sizes(draw):
         return {"k": k, "l": d, "m": d + draw(st.integers(0, 2)), "d": d, "alpha": 0.0}
     l = d + draw(st.integers(0, 2))
     m = d + draw(st.integers(0, 3))
-    return {"k": k, "l": l, "m": m, "d": d, "alpha": draw(st.floats(0.01, 0.3))}
+    return {"k": k, "l": l, "m": m, "d": d, "alpha": draw(st.floats(0.1, 0.5))}
 
 
 def layer_1(size):
@@ -112,7 +112,7 @@ def test_paper_start_of_the_second_layer_alone(d, more, seed, separation, flip):
 
 
 @settings(max_examples=10)
-@given(st.integers(1, 6), seeds, st.floats(1, 50), st.floats(0.05, 2))
+@given(st.integers(1, 6), seeds, st.floats(10, 50), st.floats(0.05, 2))
 def test_paper_start_with_a_separation_rate_that_falls_with_time(d, seed, a, b):
     _, X = white(seed, 150, d)
     model = NSM(start="paper", separation_rate=Time(a, b), random_state=seed)
@@ -161,7 +161,7 @@ def assert_robust(model, X, **options):
     Y = model.separate(X)
     _, expected, state = run_robust(X, model._seed, **options)
     assert state.starts > 0
-    assert_close(Y, expected)
+    assert_close(Y, expected, floor=1.0)
     assert_first_layer(model, state)
     assert_second_layer(model, state)
     assert np.array_equal(model._state()["flipped"].ravel(), state.flipped)
@@ -251,7 +251,7 @@ LONG = {"d=3": (3, 3), "d=5, k=8": (5, 8), "d=10": (10, 10), "d=12": (12, 12)}
 @cache
 def long_stream(d, k, start):
     """Mixture and what the equations make of it: once for all kernels."""
-    n = 10_000 if d <= 3 else 2_500
+    n = 10_000 if d <= 3 else 1_500
     _, X = mixture(d, n, d, k)
     if start == "paper":
         b = 0.8 if d <= 3 else 0.9
@@ -284,3 +284,13 @@ def test_transform_is_what_a_sample_would_get_next(kernels):
         assert Y.tobytes() == alone.tobytes()
         next_one = model.separate_one(X[0])
         assert_close(Y[0], next_one, 1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_a_sample_of_zeros_makes_no_neuron_fire(d):
+    """y = 0 for x = 0, to the last bit: round-off is no activity, and must not end the flips."""
+    _, X = mixture(d, 400, d)
+    model = NICA(random_state=0).partial_fit(X)
+    assert not np.any(model.separate_one(np.zeros(d)))
+    state = assert_robust(NICA(random_state=0), np.where(np.arange(400)[:, None] % 3, 0, X), d=d)
+    assert state.t > d
