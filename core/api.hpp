@@ -54,6 +54,8 @@ struct Kernels {
     const char* name;
     int width;  // doubles in a vector register
     Network* (*create)(const Config&);
+    // Nanoseconds from one multiply-add to the next that needs it: the unit of the benchmarks.
+    double (*multiply_add_latency)();
     // First row with an entry that is not finite or larger than limit in size; -1 if there is none.
     long (*find_bad)(const double* X, long rows, long columns, double limit);
 };

@@ -244,6 +244,8 @@ NB_MODULE(_core, m) {
         for (const Kernels* k : usable()) names.push_back(k->name);
         return names;
     });
+    m.def("multiply_add_latency",
+          [](const std::string& name) { return kernels_named(name).multiply_add_latency(); });
     m.def("width", [](const std::string& name) { return kernels_named(name).width; });
     m.def("find_bad", [](Rows X, double limit) {
         nb::gil_scoped_release free;

@@ -1,4 +1,6 @@
 // This file is compiled once for each instruction set; see CMakeLists.txt.
+#include <time.h>
+
 #include "network.hpp"
 
 #define NICA_STRING_(x) #x
@@ -41,6 +43,28 @@ static long find_bad(const double* X, long rows, long columns, double limit) {
     return -1;
 }
 
+static double seconds() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+}
+
+static double multiply_add_latency() {
+    constexpr int steps = 100000;
+    double best = 1e9;
+    for (int repeat = 0; repeat < 30; ++repeat) {
+        volatile double start = 1.0, factor = 0.999999, term = 1e-9;
+        double x = start;
+        const double a = factor, b = term;
+        const double before = seconds();
+        for (int i = 0; i < steps; ++i) x = x * a + b;
+        volatile double end = x;
+        (void)end;
+        best = smaller(best, (seconds() - before) / steps);
+    }
+    return 1e9 * best;
+}
+
 }  // namespace NICA_VARIANT
 
 extern const Kernels NICA_KERNELS;
@@ -48,6 +72,7 @@ const Kernels NICA_KERNELS = {
     NICA_STRING(NICA_VARIANT),
     NICA_VARIANT::native_width,
     NICA_VARIANT::create,
+    NICA_VARIANT::multiply_add_latency,
     NICA_VARIANT::find_bad,
 };
 

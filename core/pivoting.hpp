@@ -64,10 +64,13 @@ NICA_INLINE bool Fixed<D>::solve_complementarity(const TwoWay& N, Vector& y, Vec
             NICA_UNROLL for (int q = 0; q < lanes; ++q) {
                 const Lane keep = 1.0 - e[q];
                 k.q[q] = (T[p].q[q] * keep + e[q]) * inverse;
-                NICA_UNROLL for (int j = 0; j < D; ++j)
-                    T[j].q[q] = T[j].q[q] * keep - T[j][p] * k.q[q];
                 r.q[q] = r.q[q] * keep - rp * k.q[q];
                 side.q[q] += e[q] * (1.0 - 2.0 * side.q[q]);
+            }
+            NICA_UNROLL for (int j = 0; j < D; ++j) {
+                const double m = T[j][p];
+                NICA_UNROLL for (int q = 0; q < lanes; ++q)
+                    T[j].q[q] = T[j].q[q] * (1.0 - e[q]) - m * k.q[q];
             }
             T[p] = k;
         } while (wrong);

@@ -125,7 +125,8 @@ def channel_gain(R: Array, d: int) -> Array:
     never standardised without a reason. Where there are channels enough to tell noise from sources
     (Ledermann's bound, (k - d)² > k + d) and the noise is clearly unequal, each channel is divided by its
     noise, because the largest variances would otherwise be noise. The noise of a channel is what all the
-    others leave unexplained of it, 1 / diag(covariance⁻¹): that needs no scale. A channel that stands still gets the smallest gain of the others.
+    others leave unexplained of it, 1 / diag(covariance⁻¹): that needs no scale. A channel that stands
+    still gets the smallest gain of the others.
 
     Examples
     --------
