@@ -204,14 +204,16 @@ template <class S, class First> class Stacked final : public Network {
         const Config& c = config;
         const double squares = distance(s, t);
         // Early on little is known, and starting again costs little: the limit grows with time.
-        const double limit =
-            smaller(1 + c.kappa_first * root(3 * s.now.t / (double(c.d) * c.hold)), c.kappa * c.kappa);
+        // Layer 2 alone gets input that somebody else has whitened: nothing is ever restarted.
+        const double most = c.kappa * c.kappa;
+        const double early = 1 + c.kappa_first * root(3 * s.now.t / (double(c.d) * c.hold));
+        const double limit = c.whiten ? smaller(early, most) : most;
         const bool is_far = !(squares <= limit);
         double weight = 1;
         if (__builtin_expect(is_far, 0))
             weight = squares < hopeless ? (limit / squares) * (limit / squares) : 0;
         if (__builtin_expect(s.now.repeats >= c.idle, 0)) return {0, false};
-        if (s.now.suspended == 0) {
+        if (s.now.suspended == 0 && c.whiten) {
             s.now.outlying += (is_far - s.now.outlying) * 0.1;
             s.now.suspended = s.now.outlying > 0.5;
         }
@@ -237,9 +239,9 @@ template <class S, class First> class Stacked final : public Network {
         const double mean_rate = weight * larger(1 / time, c.rate_minimum);
         const double rate = weight * larger(1 / (c.rate_a + c.rate_b * time), c.rate_minimum);
         if (!c.whiten) {
-            if (c.robust)
-                for (int q = 0; q < s.one.K.lanes; ++q)
-                    s.one.x_bar.q[q] += mean_rate * t.first.e.q[q];
+            if (!c.robust) s.now.spread += (distance(s, t) - s.now.spread) / c.revival;
+            for (int q = 0; q < s.one.K.lanes; ++q)
+                s.one.x_bar.q[q] += mean_rate * t.first.e.q[q];
             return;
         }
         if (c.robust) s.one.learn_exact(t.first, rate, mean_rate);
@@ -281,9 +283,9 @@ template <class S, class First> class Stacked final : public Network {
             s.two.learn(t.waiting.h, t.second, w, forgetting, floor, c.in_time);
             s.two.watch(t.second, w / c.revival);
             s.now.poison += 0 * S::dot(s.two.D, t.second.y, t.second.beta);
-            if (__builtin_expect(s.now.all_fired == 0, 0)) {
+            if (__builtin_expect(s.now.all_fired == 0, 0) && not_zero(t.waiting.x)) {
                 s.now.all_fired = s.two.note_fired(t.second);
-                if (c.flip && not_zero(t.waiting.x)) s.two.flip_silent(time);
+                if (c.flip) s.two.flip_silent(time);
             }
             if (c.robust && c.flip && std::ptrdiff_t(time) % revival_interval == 0)
                 s.now.revived += s.two.revive(time, c.revival);

@@ -178,10 +178,7 @@ template <class S> struct Separation {
     }
 
     void restored(bool derived) {
-        for (int q = 0; q < D.lanes; ++q) {  // padding must not divide zero by zero
-            const Lane zero = activity.q[q] - activity.q[q];
-            activity.q[q] = activity.q[q] > zero ? activity.q[q] : zero + 1.0;
-        }
+        for (int i = D.n; i < D.lanes * S::width; ++i) activity[i] = 1;  // padding: no 0 / 0
         if (derived) N.restored();
         else if (keeps_inverse()) invert_lateral();
     }

@@ -66,7 +66,8 @@ template <class S> struct Whitening {
         S::multiply(W_hx, a.dx, a.u);
         S::multiply(P, a.u, a.g);
         S::multiply_transposed(P, a.g, a.e);
-        for (int q = 0; q < L.lanes; ++q) a.h.q[q] = a.e.q[q] + h_bar.q[q];
+        const double present = S::dot(K, x, x) > 0;  // F 0 is 0, not round-off
+        for (int q = 0; q < L.lanes; ++q) a.h.q[q] = present * (a.e.q[q] + h_bar.q[q]);
     }
 
     // Deviations from the new mean are (1 - mean_rate) times those from the old one, in every layer,
@@ -243,7 +244,8 @@ struct GeneralWhitening {
         for (int j = 0; j < K.n; ++j) a.dx[j] = x[j] - x_bar[j];
         S::multiply(W_hx, a.dx, a.u);
         respond(a, a.e);
-        for (int i = 0; i < L.n; ++i) a.h[i] = a.e[i] + h_bar[i];
+        const double present = S::dot(K, x, x) > 0;
+        for (int i = 0; i < L.n; ++i) a.h[i] = present * (a.e[i] + h_bar[i]);
     }
 
     void learn_exact(Activity1<S>& a, double rate, double mean_rate) {

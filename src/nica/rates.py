@@ -39,9 +39,8 @@ class Time:
                 raise ValueError(f"{name}={value!r} of rates.Time: give a finite number >= 0")
         if not self.a + self.b > 1:
             raise ValueError(
-                f"rates.Time(a={self.a}, b={self.b}) begins with a rate of {1 / (self.a + self.b):g}"
-                if self.a + self.b > 0
-                else "rates.Time(a=0, b=0) is no rate" + ": make a + b larger than 1"
+                f"rates.Time(a={self.a}, b={self.b}) begins at a rate of 1 or more, so that its first "
+                "sample overwrites the weights: make a + b larger than 1"
             )
 
     def __call__(self, t: int) -> float:

@@ -277,7 +277,7 @@ def robust_step(
     positive = state.positive + w * (learned**2 - state.positive) / p.revival
     negative = state.negative + w * (np.minimum(net, 0) ** 2 - state.negative) / p.revival
     flipped = state.flipped
-    fired = state.fired | (y > 0)
+    fired = state.fired | ((y > 0) & bool(np.any(x != 0)))
     if p.flip:
         turn = ~fired & np.any(x != 0)
         if t % REVIVAL_INTERVAL == 0:

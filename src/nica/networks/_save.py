@@ -30,10 +30,16 @@ def save(model: StreamNetwork, path: Any) -> None:
     notes = {name: getattr(model, name) for name in NOTES}
     if hasattr(model, "feature_names_in_"):
         notes["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
-    text = json.dumps({"class": type(model).__name__, "parameters": parameters, "notes": notes})
+    about = {
+        "nica": __version__,
+        "class": type(model).__name__,
+        "parameters": parameters,
+        "notes": notes,
+    }
+    text = json.dumps(about)
     arrays = {name: np.ascontiguousarray(a) for name, a in model._state().items()}
     metadata = {
-        "format": FORMAT, "nica": __version__, "model": text, "sha256": _digest(text, arrays),
+        "format": FORMAT, "model": text, "sha256": _digest(text, arrays),
     }  # fmt: skip
     write_whole(Path(path), to_bytes(arrays, metadata))
 
@@ -71,6 +77,8 @@ def load(path: Any) -> StreamNetwork:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise FileNotFoundError(f"no model file {os.fspath(path)!r}") from None
+    except OSError as error:
+        raise OSError(f"cannot read {os.fspath(path)!r}: {error}") from None
     except (SafetensorError, UnicodeDecodeError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{os.fspath(path)!r} is no whole model file ({error}): save the model again"
@@ -86,12 +94,15 @@ def load(path: Any) -> StreamNetwork:
             f"{os.fspath(path)!r} was changed after it was saved (its checksum is wrong): "
             "save the model again"
         )
+    writer = "an unknown version"
     try:
-        return _rebuild(json.loads(text), arrays)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        model = json.loads(text)
+        writer = str(model["nica"])
+        return _rebuild(model, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise ValueError(
-            f"{os.fspath(path)!r} was written by nica {metadata.get('nica')} and does not fit "
-            f"nica {__version__}: {error}"
+            f"{os.fspath(path)!r} was written by nica {writer} and does not fit nica {__version__}: "
+            f"{error}"
         ) from None
 
 
@@ -127,13 +138,40 @@ def _rebuild(model: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> StreamNe
     for name, array in arrays.items():
         if array.dtype != np.float64 or not np.all(np.isfinite(array)):
             raise ValueError(f"array {name!r} holds values that are not finite float64 numbers")
+    _check_counters(estimator, arrays)
     estimator._restore(arrays)
     for name in NOTES:
         value = notes[name]
-        setattr(estimator, name, tuple(value) if isinstance(value, list) else value)
+        kind = str if name == "_warned" else (int, float)
+        values = value if name == "_warned" else [value]
+        if not all(isinstance(v, kind) and not isinstance(v, bool) for v in values):
+            raise ValueError(f"its note {name!r} is {value!r}")
+        setattr(estimator, name, tuple(value) if name == "_warned" else value)
     if "feature_names_in_" in notes:
-        estimator.feature_names_in_ = np.array(notes["feature_names_in_"], dtype=object)
+        names = notes["feature_names_in_"]
+        if len(names) != estimator.n_features_in_:
+            raise ValueError(f"it names {len(names)} channels of {estimator.n_features_in_}")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
+
+
+def _check_counters(estimator: StreamNetwork, arrays: dict[str, NDArray[Any]]) -> None:
+    """The counters must be such as a network can have."""
+    from nica.networks._stream import SCALARS
+
+    now = dict(zip(SCALARS, arrays["scalars"].ravel().tolist(), strict=True))
+    hold = estimator._settings["hold"]
+    possible = (
+        all(value >= 0 for value in now.values())
+        and now["poison"] == 0
+        and now["held"] == len(arrays["held"])
+        and hold <= now["target"] <= 16 * hold
+        and now["held"] <= now["target"]
+        and now["started"] in (0, 1)
+        and now["suspended"] in (0, 1)
+    )
+    if not possible:
+        raise ValueError(f"its counters are impossible: {now}")
 
 
 def _digest(text: str, arrays: dict[str, NDArray[Any]]) -> str:

@@ -128,6 +128,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if event == HELD_ENOUGH:
                 self._start()
             elif event == OVERFLOW:
+                self._restore(self._core.get_state())
                 raise _overflow(type(self).__name__)
             elif self.on_bad == "raise":
                 self._refuse(x, 0)
@@ -365,6 +366,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _learn(self, X: Any, out: Any) -> Any:
         first = self._core is None
         before = self.__dict__.copy()
+        began = False
         try:
             source = self._samples(X, reset=first)
             n = source.shape[0]
@@ -377,18 +379,25 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 Y = _check_out(out, (n, self._n_features_out))
             assert self._core is not None
             self._core.backup()
+            began = True
             for start, block in _blocks(source):
                 rows = slice(start, start + len(block))
                 self._learn_block(block, start, None if Y is None else Y[rows])
         except BaseException:
             if first:
                 self.__dict__.clear()
-            elif self._core is not None:
-                self._core.roll_back()
             self.__dict__.update(before)
+            if began and not first:
+                self._roll_back()
             raise
         self._look_after()
         return Y
+
+    def _roll_back(self) -> None:
+        """Go back to the state before this call, in a new core: nothing of what happened stays."""
+        assert self._core is not None
+        self._core.roll_back()
+        self._restore(self._core.get_state())
 
     def _learn_block(self, block: Array, start: int, Y: Array | None) -> None:
         row = find_bad(block, LIMIT)
@@ -426,6 +435,11 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _pass_over(self, source: NDArray[Any], max_passes: int) -> None:
         """Passes over the samples until the outputs no longer change between passes."""
         n = source.shape[0]
+        if (
+            self.on_bad == "raise"
+        ):  # before the rows are permuted, so that the message names the right one
+            for start, block in _blocks(source):
+                self._check_finite(block, start)
         rng = np.random.default_rng([self._seed, 1 << 31])
         settled = before = None
         for number in range(max_passes):
@@ -446,7 +460,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             before = now
         if self.n_iter_ > 1:
             self._configure(self._settings)
-        if not self._scalars()["started"]:
+        if self._settings["robust"] and not self._scalars()["started"]:
             self._distinct_enough(n)
         if max_passes > 1 and (settled is None or (self.tol is not None and settled > self.tol)):
             changed = "has not started" if settled is None else f"still changes by {settled:.2g}"
