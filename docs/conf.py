@@ -1,11 +1,11 @@
 """Sphinx configuration."""
 
-from importlib.metadata import version as version_of
+from nica import __version__
 
 project = "nica"
 author = "The nica developers"
 copyright = "2026, the nica developers"
-release = version_of("nica")
+release = __version__
 version = release
 
 extensions = [
@@ -14,7 +14,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
 ]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["amsmath", "dollarmath"]
 exclude_patterns = ["_build"]
 nitpicky = False
 
