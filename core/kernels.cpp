@@ -29,6 +29,10 @@ static Network* create(const Config& c) {
             case 8: return fixed<8>(c);
             case 9: return fixed<9>(c);
             case 10: return fixed<10>(c);
+            case 12: return fixed<12>(c);
+            case 16: return fixed<16>(c);
+            case 20: return fixed<20>(c);
+            case 24: return fixed<24>(c);
         }
     return new Stacked<Dynamic, Whitening<Dynamic>>(c);
 }

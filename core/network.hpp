@@ -176,7 +176,7 @@ template <class S, class First> class Stacked final : public Network {
         for (int i = 0; i < outputs; ++i) y[i] = 0;
     }
     bool hold(All& s, const double* x) {
-        resize_held(long(s.now.target));
+        resize_held(long(larger(s.now.target, s.now.held + 1)));
         std::memcpy(held + std::size_t(s.now.held) * config.k, x, sizeof(double) * config.k);
         s.now.held += 1;
         return s.now.held >= s.now.target;

@@ -105,16 +105,32 @@ inline bool eliminate(Dynamic::Lane* rows, int lanes, int n, double* x) {
         if (!(pivot > 0)) return false;
         const double inverse = 1 / pivot;
         const Dynamic::Lane* top = rows + j * std::ptrdiff_t(lanes);
-        for (int i = j + 1; i < n; ++i) {
+        const int from = (j + 1) / width;
+        int i = j + 1;
+        for (; i + 3 < n; i += 4) {  // four rows at once: the top row is read once for them
+            Dynamic::Lane *r0 = rows + i * std::ptrdiff_t(lanes), *r1 = r0 + lanes, *r2 = r1 + lanes,
+                          *r3 = r2 + lanes;
+            const double* f = A + i * stride + j;
+            const double f0 = f[0] * inverse, f1 = f[stride] * inverse, f2 = f[2 * stride] * inverse,
+                         f3 = f[3 * stride] * inverse;
+            for (int q = from; q < lanes; ++q) {
+                const Dynamic::Lane t = top[q];
+                r0[q] -= f0 * t;
+                r1[q] -= f1 * t;
+                r2[q] -= f2 * t;
+                r3[q] -= f3 * t;
+            }
+        }
+        for (; i < n; ++i) {
             Dynamic::Lane* row = rows + i * std::ptrdiff_t(lanes);
             const double factor = A[i * stride + j] * inverse;
-            for (int q = (j + 1) / width; q < lanes; ++q) row[q] -= factor * top[q];
+            for (int q = from; q < lanes; ++q) row[q] -= factor * top[q];
         }
     }
-    for (int i = n - 1; i >= 0; --i) {
-        double s = A[i * stride + n];
-        for (int c = i + 1; c < n; ++c) s -= A[i * stride + c] * x[c];
-        x[i] = s / A[i * stride + i];
+    for (int i = 0; i < n; ++i) x[i] = A[i * stride + n];
+    for (int i = n - 1; i >= 0; --i) {  // by columns: the updates do not wait for each other
+        x[i] /= A[i * stride + i];
+        for (int r = 0; r < i; ++r) x[r] -= A[r * stride + i] * x[i];
     }
     return true;
 }

@@ -16,7 +16,7 @@ Outlier weight
 Bounded outputs
     Layer 2 learns nothing that is far longer than its input (:func:`bounded`).
 Growing memory
-    Layer 2 averages over few samples first, over 30 d in the end (:func:`memory`).
+    Layer 2 averages over few samples first, over 15 d in the end (:func:`memory`).
 Revival
     A neuron that sits on the negative of a source, or has never fired, has its inputs flipped.
 Restart
@@ -62,7 +62,7 @@ class RobustParameters:
     l: int = 0  #: principal neurons (0: d)
     m: int = 0  #: interneurons (0: l)
     alpha: float = 0.0
-    rate: tuple[float, float] = (0.0, 1.8)  #: (a, b) of the whitening rate
+    rate: tuple[float, float] = (0.0, 2.0)  #: (a, b) of the whitening rate
     half_life: float = np.inf  #: samples after which half of the past is forgotten
     flip: bool = True
     kappa: float = 10.0  #: beyond so many standard deviations a sample is an outlier, in the end
@@ -82,7 +82,7 @@ class RobustParameters:
     def memory(self) -> tuple[float, float, float]:
         """Memory of layer 2, in samples: at the start, growth per sample, at most."""
         first = max(10.0, 1.5 * self.d)
-        return first, 0.003, max(first, min(30.0 * self.d, self.half_life / (4 * np.log(2))))
+        return first, 0.001, max(first, min(15.0 * self.d, self.half_life / (4 * np.log(2))))
 
     @property
     def rate_minimum(self) -> float:
@@ -152,8 +152,8 @@ def outlier_limit(t: float, d: int, first: float = 5.0, most: float = 10.0) -> f
 
     Examples
     --------
-    >>> outlier_limit(1, d=3) ** 2, outlier_limit(16, d=3) ** 2, outlier_limit(1e6, d=3)
-    (6.0, 21.0, 10.0)
+    >>> outlier_limit(0, d=3), round(outlier_limit(1, d=3) ** 2, 12), outlier_limit(1e6, d=3)
+    (1.0, 6.0, 10.0)
     """
     return float(np.sqrt(min(1 + first * np.sqrt(3 * t / d), most**2)))
 

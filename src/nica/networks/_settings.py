@@ -75,7 +75,7 @@ def options(
     half_life = math.inf if half_life is None else _number(half_life, "half_life", minimum=1.0)
 
     warm = start == "warm"
-    whitening_rate = get("whitening_rate") or (Time(0, 1.8) if warm else Time(100, 1))
+    whitening_rate = get("whitening_rate") or (Time(0, 2) if warm else Time(100, 1))
     if not isinstance(whitening_rate, Time):
         raise TypeError(f"whitening_rate={whitening_rate!r}: give rates.Time(a, b) or None")
     p = RobustParameters(

@@ -23,6 +23,7 @@ from nica.networks._settings import Options, options, whole
 Array = NDArray[np.float64]
 
 BLOCK = 1 << 16  #: entries of X that are converted at once
+PATIENCE = 5  #: passes of fit without progress before it slows down
 LIMIT = 1e100  #: largest size of an input value; its square must be finite
 HEALTH_INTERVAL = 4096  #: samples between two looks at the network's health
 
@@ -442,10 +443,9 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 self._check_finite(block, start)
         rng = np.random.default_rng([self._seed, 1 << 31])
         settled = before = None
+        slow, wrong, patience = False, np.inf, PATIENCE
         for number in range(max_passes):
             order = rng.permutation(n) if self.shuffle else None
-            if number == 1:
-                self._slow_down()
             for part in (slice(0, n // 2), slice(n // 2, n)) if number == 0 else (slice(0, n),):
                 rows = np.arange(n)[part] if order is None else order[part]
                 for start, block in _blocks(source, rows):
@@ -455,9 +455,17 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.n_iter_ = number + 1
             now = self._map()
             settled = _change(before, now)
-            if settled is not None and self.tol is not None and settled <= self.tol:
+            if settled is not None and settled <= (self.tol or 0.0) and (slow or number == 0):
                 break
             before = now
+            if number + 1 < max_passes and not slow:
+                # First quickly to the right place, with the short memory of the start, for as long as
+                # the outputs come nearer to being nonnegative; then slowly to rest.
+                still = self._wrong(source, now)
+                patience = PATIENCE if still < 0.98 * wrong else patience - 1
+                wrong = min(wrong, still)
+                slow = patience == 0
+                self._set_memory(slow)
         if self.n_iter_ > 1:
             self._configure(self._settings)
         if self._settings["robust"] and not self._scalars()["started"]:
@@ -481,9 +489,21 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"(n_samples={n}): give at least {needed} for n_components={self._settings['d']}"
             )
 
-    def _slow_down(self) -> None:
-        """From the second pass on, layer 2 averages over ever more samples, so that it comes to rest."""
-        self._configure(self._settings | {"memory_growth": 0.1, "memory_most": 1e12})
+    def _set_memory(self, slow: bool) -> None:
+        """Memory of layer 2 during ``fit``: short while it searches, ever longer until it rests."""
+        first = self._settings["memory_first"]
+        growth, most = (0.1, 1e12) if slow else (1e-12, first)
+        self._configure(self._settings | {"memory_growth": growth, "memory_most": most})
+
+    def _wrong(self, source: NDArray[Any], unmixing: Array | None) -> float:
+        """Energy of what the outputs would be below zero, were they linear; on some of the samples."""
+        if unmixing is None or not self._separate:
+            return np.inf
+        step = max(1, source.shape[0] // 20_000)
+        U = np.asarray(source[::step], dtype=np.float64) @ unmixing.T
+        U = U[np.all(np.isfinite(U), axis=1)]
+        size = np.mean((U - U.mean(axis=0)) ** 2, axis=0)
+        return float(np.sum(np.mean(np.minimum(U, 0) ** 2, axis=0) / np.maximum(size, 1e-300)))
 
     def _configure(self, settings: Any) -> None:
         if not self._settings["memory_growth"]:

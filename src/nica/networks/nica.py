@@ -28,10 +28,10 @@ class NICA(WhiteningWeights, OutputWeights):
         Appendix B: directions of the input with less variance than this are dropped. Needed when
         l > d. With ``start="warm"`` it is relative to the mean square of the channels.
     whitening_rate : rates.Time or None
-        Rate 1/(a + b t) of layer 1. None takes the start's own: Time(0, 1.8) after a warm start, the
+        Rate 1/(a + b t) of layer 1. None takes the start's own: Time(0, 2) after a warm start, the
         paper's Time(100, 1) else.
     separation_rate : rates.Activity, rates.Time or None
-        Rate of layer 2. None takes the start's own: with "warm" a memory that grows to 30 d samples,
+        Rate of layer 2. None takes the start's own: with "warm" a memory that grows to 15 d samples,
         else the paper's Activity(10, 0.8) for d <= 3 and Activity(10, 0.9) for more.
     dynamics : {"exact", "sweeps", "ode"}
         How the network settles on a sample: both layers at their fixed point directly ("exact");

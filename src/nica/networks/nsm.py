@@ -20,7 +20,7 @@ class NSM(OutputWeights):
     n_components : int or None
         Number of outputs d; None takes the number of channels.
     separation_rate : rates.Activity, rates.Time or None
-        None takes the start's own: with "warm" a memory that grows to 30 d samples, else the paper's
+        None takes the start's own: with "warm" a memory that grows to 15 d samples, else the paper's
         Activity(10, 0.8) for d <= 3 and Activity(10, 0.9) for more.
     dynamics : {"exact", "sweeps"}
         How the network settles: at the fixed point directly, or by coordinate sweeps.

@@ -49,7 +49,7 @@ class OnlineWhitening(WhiteningWeights):
         Appendix B: directions of the input with less variance than this are dropped. Needed when
         l > d. With ``start="warm"`` it is relative to the mean square of the channels.
     whitening_rate : rates.Time or None
-        None takes the start's own: Time(0, 1.8) after a warm start, the paper's Time(100, 1) else.
+        None takes the start's own: Time(0, 2) after a warm start, the paper's Time(100, 1) else.
     dynamics : {"exact", "sweeps", "ode"}
         How the network settles: at the fixed point directly, or ("ode") by Euler integration of eq.
         ``fullFirst``. "sweeps" is the same as "exact" in this layer.
