@@ -205,7 +205,7 @@ class Handle {
     double residual() const { return network->residual(); }
 
   private:
-    static constexpr double limit = 1e100;  // as in networks/_stream.py
+    static constexpr double limit = 1e100;  // as in networks/_samples.py
     static constexpr int bad_sample = 3;    // one more Event
     static int held_at(const Field* f, int n) {
         int i = 0;

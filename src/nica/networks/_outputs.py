@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from nica.networks._stream import Array, StreamNetwork
+from nica.networks._layers import LayeredNetwork
+from nica.networks._samples import Array
 from nica.networks.whitening import _view, _whitening, unmix
 
 
-class OutputWeights(StreamNetwork):
+class OutputWeights(LayeredNetwork):
     """Attributes and methods of networks that end in nonnegative outputs."""
 
     @property

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nica.networks._stream import Array, StreamNetwork
+from nica.networks._layers import LayeredNetwork
+from nica.networks._samples import Array
 from nica.rates import Time
 
 
-class WhiteningWeights(StreamNetwork):
+class WhiteningWeights(LayeredNetwork):
     """What every network with a first layer shows of it."""
 
     @property
@@ -86,6 +87,7 @@ class OnlineWhitening(WhiteningWeights):
     """
 
     _separate = False
+    _nonnegative = False
 
     def __init__(
         self,

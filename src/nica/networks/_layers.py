@@ -1,0 +1,176 @@
+"""The paper's two layers, stacked or alone: how they start, when they are lost, how fit slows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from nica._core import Network
+from nica.equations.network import orthonormal
+from nica.equations.warmup import warm_start, warm_start_rank
+from nica.networks._samples import Array
+from nica.networks._settings import Options, options
+from nica.networks._stream import SCALARS, StreamNetwork, new_core
+
+
+class LayeredNetwork(StreamNetwork):
+    """Base of ``NICA`` and of each of its layers alone."""
+
+    _whiten = True
+    _separate = True
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._settings["d" if self._separate else "l"]
+
+    def _options(self, k: int) -> Options:
+        return options(self, k, whiten=self._whiten, separate=self._separate)[0]
+
+    def _draw(self) -> None:
+        o = self._settings
+        if not o["robust"]:
+            self._write(self._random_weights(), gain=np.ones(o["k"]))
+        elif not self._whiten:
+            self._write(self._random_weights(), gain=np.ones(o["k"]), started=1.0)
+
+    def _random_weights(self) -> dict[str, Array]:
+        """Random orthonormal weights, as the paper starts."""
+        o = self._settings
+        rng = np.random.default_rng([self._seed, self._starts])
+        weights = {}
+        if self._whiten:
+            weights["w_hx"] = orthonormal(o["l"], o["k"], rng)
+            weights["w_hg"] = orthonormal(o["l"], o["m"], rng)
+        if self._separate:
+            weights.update(self._separation_start(rng))
+        return weights
+
+    def _separation_start(self, rng: np.random.Generator) -> dict[str, Array]:
+        o = self._settings
+        d = o["d"]
+        zeros = np.zeros(d)
+        return {
+            "w_yh": orthonormal(d, o["l"], rng), "lateral": np.eye(d),
+            "activity": np.full(d, o["memory_first"] if o["memory_growth"] else o["separation_a"]),
+            "positive": zeros, "negative": zeros, "flipped": zeros, "fired": zeros,
+        }  # fmt: skip
+
+    def _write(self, arrays: dict[str, Array], gain: Array, **scalars: float) -> None:
+        assert self._core is not None
+        now = self._scalars() | {"held": 0.0} | scalars
+        arrays = arrays | {"gain": gain, "scalars": np.array(list(now.values()))}
+        arrays["held"] = np.empty((0, self._settings["k"]))
+        self._core.set_state({n: np.atleast_2d(a.T).T for n, a in arrays.items()}, False)
+
+    def _start(self) -> None:
+        """(Re)start from the held samples, or hold more when a source has not shown itself yet."""
+        assert self._core is not None
+        o, held = self._settings, self._state()["held"]
+        if warm_start_rank(held) < o["d"] and len(held) < 16 * o["hold"]:
+            now = self._scalars() | {"target": 2.0 * len(held)}
+            self._core.set_state({"scalars": np.array([list(now.values())]).T}, True)
+            return
+        self._start_from(held)
+
+    def _start_from(self, held: Array) -> None:
+        o = self._settings
+        rng = np.random.default_rng([self._seed, self._starts])
+        gain, x_bar, W_hx, W_hg = warm_start(held, o["d"], o["l"], o["m"], o["alpha"], rng)
+        weights = {"x_bar": x_bar, "w_hx": W_hx, "w_hg": W_hg}
+        if self._separate:
+            weights |= self._separation_start(rng)
+        self._starts += 1
+        self._write(
+            weights, gain, t=float(o["hold"]), started=1.0, outlying=0.0, suspended=0.0, far=0.0,
+            target=float(o["hold"]), all_fired=0.0, spread=1.0,
+        )  # fmt: skip
+
+    def _ready(self) -> Network:
+        """Network for use: itself, or while it warms up one started from what it holds."""
+        state = self._state()
+        assert self._core is not None
+        if state["scalars"].ravel()[SCALARS.index("started")] or not self._settings["robust"]:
+            return self._core
+        distinct = len(np.unique(state["held"], axis=0))
+        needed = self._settings["d"] + 1
+        if distinct < needed:
+            raise NotFittedError(
+                f"This {type(self).__name__} has seen {distinct} distinct "
+                f"{'sample' if distinct == 1 else 'samples'}: "
+                f"{needed} are needed for n_components={self._settings['d']}"
+            )
+        other = type(self)(**self.get_params(deep=False))
+        other.__setstate__(self.__getstate__())
+        other._start_from(state["held"])
+        assert other._core is not None
+        other._core.run(state["held"], None)
+        return other._core
+
+    # --------------------------------------------------------------------------------------- settling
+
+    def _settled(self, n_samples: int) -> None:
+        if self.n_iter_ > 1:
+            self._configure(self._settings)
+        if self._settings["robust"] and not self._scalars()["started"]:
+            self._distinct_enough(n_samples)
+
+    def _distinct_enough(self, n: int) -> None:
+        held = self._state()["held"]
+        distinct, needed = len(np.unique(held, axis=0)), self._settings["d"] + 1
+        if distinct < needed:
+            raise ValueError(
+                f"X has {distinct} distinct {'sample' if distinct == 1 else 'samples'} "
+                f"(n_samples={n}): give at least {needed} for n_components={self._settings['d']}"
+            )
+
+    def _set_memory(self, slow: bool) -> None:
+        """Memory of layer 2 during ``fit``: short while it searches, ever longer until it rests."""
+        first = self._settings["memory_first"]
+        growth, most = (0.1, 1e12) if slow else (1e-12, first)
+        self._configure(self._settings | {"memory_growth": growth, "memory_most": most})
+
+    def _configure(self, settings: Any) -> None:
+        if not self._settings["memory_growth"]:
+            return
+        arrays = self._state()
+        self._core = new_core(settings)
+        self._core.set_state(arrays, True)
+
+    # ----------------------------------------------------------------------------------------- health
+
+    def _causes(self, now: dict[str, float]) -> Iterator[tuple[str, str]]:
+        """What is wrong with the network now: a short name and a sentence."""
+        if not now["started"] and self._settings["robust"]:
+            return
+        seen = int(now["seen"])
+        if now["suspended"]:
+            yield (
+                "suspended",
+                f"suspended learning before sample {seen}: most samples lie far outside the cloud it "
+                "knows. If the mixture has changed it will start again by itself",
+            )
+        if now["t"] < 20 * self._settings["revival"]:
+            return
+        if not 0.3 <= now["spread"] <= 3:
+            advice = (
+                "Use start='warm', or rates.Time with a smaller a"
+                if self._whiten
+                else "Whiten the input first (nica.OnlineWhitening), or use nica.NICA"
+            )
+            yield (
+                "white",
+                f"works on input that is not white at sample {seen}: variance {now['spread']:.2g} "
+                f"where it should be 1. {advice}",
+            )
+        if self._separate:
+            state = self._state()
+            positive, negative = state["positive"].ravel(), state["negative"].ravel()
+            for i in np.flatnonzero((positive < 1e-3) | (negative > 4 * positive)):
+                yield (
+                    f"silent {i}",
+                    f"has a silent output at sample {seen}: neuron {i} no longer fires, its source is "
+                    "lost or was never there. Lower n_components, or set flip_silent=True",
+                )
