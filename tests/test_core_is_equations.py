@@ -25,15 +25,19 @@ def kernels(request):
 
 
 @st.composite
-def sizes(draw):
-    """k, l, m, d and alpha of a two-layer network."""
+def sizes(draw, largest_alpha=0.05):
+    """k, l, m, d and alpha of a two-layer network.
+
+    Alpha stays below the variance of the weakest source direction (appendix B). Beyond it layer 2 has
+    more outputs than its input has directions, and amplifies round-off tenfold every few samples.
+    """
     d = draw(st.integers(1, 6))
     k = d + draw(st.integers(0, 3))
     if draw(st.booleans()):
         return {"k": k, "l": d, "m": d + draw(st.integers(0, 2)), "d": d, "alpha": 0.0}
     l = d + draw(st.integers(0, 2))
     m = d + draw(st.integers(0, 3))
-    return {"k": k, "l": l, "m": m, "d": d, "alpha": draw(st.floats(0.1, 0.5))}
+    return {"k": k, "l": l, "m": m, "d": d, "alpha": draw(st.floats(0.01, largest_alpha))}
 
 
 def layer_1(size):
@@ -81,7 +85,7 @@ def test_paper_start(size, seed, whitening, separation, half_life, flip):
 
 
 @settings(max_examples=15)
-@given(sizes(), seeds, rates, half_lives)
+@given(sizes(largest_alpha=0.5), seeds, rates, half_lives)
 def test_paper_start_of_the_first_layer_alone(size, seed, whitening, half_life):
     _, X = mixture(seed, 150, size["d"], size["k"])
     model = OnlineWhitening(
@@ -218,7 +222,7 @@ def test_warm_start_through_a_burst_that_passes():
 
 
 @settings(max_examples=15)
-@given(sizes(), seeds, half_lives)
+@given(sizes(largest_alpha=0.5), seeds, half_lives)
 def test_warm_start_of_the_first_layer_alone(size, seed, half_life):
     _, X = mixture(seed, 150, size["d"], size["k"])
     model = OnlineWhitening(**layer_1(size), half_life=half_life, random_state=seed)

@@ -34,7 +34,7 @@ def test_stream_is_separated_in_order_and_whole():
 
 def test_images_come_apart():
     mixture = _demo.image_mixture()
-    model = NICA(n_components=4, random_state=0)
+    model = NICA(n_components=4, separation_rate=_demo.IMAGE_RATE, random_state=0)
     steps = list(_demo.present_images(model, mixture, 20, seed=0))
     assert [rows for rows, _ in steps] == [3969 * (i + 1) for i in range(20)]
     assert model.n_samples_seen_ == 20 * 3969

@@ -18,11 +18,15 @@ from nica import report
 from nica.datasets import MIXING_3, natural_scenes, sparse_uniform
 from nica.metrics import Match, match_sources, online_error, separation_floor
 from nica.networks import NICA
+from nica.rates import Activity
 
 FloatArray = NDArray[np.float64]
 
 CHUNK = 1000  # samples of the stream that are separated at a time
 FOUND = 0.95  # a source counts as found if its output correlates with it at least this much
+IMAGE_RATE = Activity(
+    5.0, 0.8
+)  # images are dense, and hardly grounded: a short memory finds them sooner
 SHOWN = 120  # samples of the stream that the page draws
 
 
@@ -140,7 +144,8 @@ def found_all(match: Match) -> bool:
 
 def nica_once(mixture: Mixture, presentations: int, seed: int) -> Match:
     """Learn, then separate everything with the weights as they stand at the end."""
-    model = NICA(n_components=mixture.n_sources, random_state=seed)
+    rate = IMAGE_RATE if mixture.shape else None
+    model = NICA(n_components=mixture.n_sources, separation_rate=rate, random_state=seed)
     rng = np.random.default_rng(seed)
     for _ in range(presentations):
         model.partial_fit(mixture.X[rng.permutation(len(mixture.X))])

@@ -57,7 +57,9 @@ def demo(
     model = NICA(n_components=stream.n_sources, random_state=seed)
     _watch("Stream", n_samples, _demo.separate_stream(model, stream, outputs))
 
-    viewer = NICA(n_components=images.n_sources, random_state=seed)
+    viewer = NICA(
+        n_components=images.n_sources, separation_rate=_demo.IMAGE_RATE, random_state=seed
+    )
     steps = _demo.present_images(viewer, images, presentations, seed)
     _watch("Images", presentations * len(images.S), steps)
 

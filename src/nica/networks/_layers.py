@@ -111,6 +111,16 @@ class LayeredNetwork(StreamNetwork):
 
     # --------------------------------------------------------------------------------------- settling
 
+    @property
+    def _patience(self) -> int:
+        return 10 * self._settings["revival"]
+
+    def _all_seen(self) -> None:
+        """Start from what is held: whatever the warm-up still waits for will not come."""
+        if self._settings["robust"] and not self._scalars()["started"]:
+            self._distinct_enough(int(self._scalars()["seen"]))
+            self._start_from(self._state()["held"])
+
     def _settled(self, n_samples: int) -> None:
         if self.n_iter_ > 1:
             self._configure(self._settings)
@@ -127,10 +137,16 @@ class LayeredNetwork(StreamNetwork):
             )
 
     def _set_memory(self, slow: bool) -> None:
-        """Memory of layer 2 during ``fit``: short while it searches, ever longer until it rests."""
-        first = self._settings["memory_first"]
-        growth, most = (0.1, 1e12) if slow else (1e-12, first)
-        self._configure(self._settings | {"memory_growth": growth, "memory_most": most})
+        """Memory of layer 2 during ``fit``: short while it searches, ever longer until it rests.
+
+        Nothing is flipped on the way to rest: where no flip helped during the search, none will.
+        """
+        o = self._settings
+        if slow:
+            changed = {"memory_growth": 0.3, "memory_most": 1e12, "flip": False}
+        else:
+            changed = {"memory_growth": 1e-12, "memory_most": o["memory_first"]}
+        self._configure(o | changed)
 
     def _configure(self, settings: Any) -> None:
         if not self._settings["memory_growth"]:

@@ -9,25 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from nica.networks._samples import Array, blocks, check_finite
+from nica.networks._samples import LIMIT, Array, blocks, check_finite
 
 if TYPE_CHECKING:
     from nica.networks._stream import StreamNetwork
 
 PATIENCE = 5  #: passes of fit without progress before it slows down
+PLENTY = 100  #: times its patience: so many samples have been searched well in one pass
+NEGLIGIBLE = 1e-4  #: negative energy, per unit of variance, that is no reason to search on
+SOME = 20_000  #: samples, evenly spread, on which outputs are compared between passes
 
 
 def settle(network: StreamNetwork, source: NDArray[Any], max_passes: int) -> None:
     """Passes over the samples until the outputs no longer change between passes."""
     n = source.shape[0]
-    if (
-        network.on_bad == "raise"
-    ):  # before rows are permuted, so that the message names the right one
+    if network.on_bad == "raise":  # before rows are permuted: the message must name the right one
         for start, block in blocks(source):
             check_finite(network, block, start)
     rng = np.random.default_rng([network._seed, 1 << 31])
+    some = _some(source)
     settled = before = None
-    slow, wrong, patience = False, np.inf, PATIENCE
+    slow, wrong = False, np.inf
+    patience = enough = PATIENCE + network._patience // n  # in passes
     for number in range(max_passes):
         order = rng.permutation(n) if network.shuffle else None
         for part in (slice(0, n // 2), slice(n // 2, n)) if number == 0 else (slice(0, n),):
@@ -38,17 +41,20 @@ def settle(network: StreamNetwork, source: NDArray[Any], max_passes: int) -> Non
                 before = network._map()
         network.n_iter_ = number + 1
         now = network._map()
-        settled = _change(before, now)
+        settled = _change(before, now, some)
         if settled is not None and settled <= (network.tol or 0.0) and (slow or number == 0):
             break
         before = now
+        if number == 0 and max_passes > 1:
+            network._all_seen()
         if number + 1 < max_passes and not slow:
             # First quickly to the right place, with the short memory of the start, for as long as
             # the outputs come nearer to being nonnegative; then slowly to rest.
-            still = _wrong(network, source, now)
-            patience = PATIENCE if still < 0.98 * wrong else patience - 1
+            still = _wrong(network, some, now)
+            patience = enough if still < 0.98 * wrong - NEGLIGIBLE else patience - 1
             wrong = min(wrong, still)
-            slow = patience == 0
+            plenty = n >= PLENTY * network._patience
+            slow = plenty or patience == 0 or number + 1 >= max_passes // 2
             network._set_memory(slow)
     network._settled(n)
     if max_passes > 1 and (settled is None or (network.tol is not None and settled > network.tol)):
@@ -61,19 +67,24 @@ def settle(network: StreamNetwork, source: NDArray[Any], max_passes: int) -> Non
         )
 
 
-def _wrong(network: StreamNetwork, source: NDArray[Any], unmixing: Array | None) -> float:
-    """Energy of what the outputs would be below zero, were they linear; on some of the samples."""
+def _some(source: NDArray[Any]) -> Array:
+    """Evenly spread samples, the good ones of them."""
+    some = np.asarray(source[:: max(1, source.shape[0] // SOME)], dtype=np.float64)
+    return some[np.all(np.abs(some) <= LIMIT, axis=1)]
+
+
+def _wrong(network: StreamNetwork, some: Array, unmixing: Array | None) -> float:
+    """Energy of what the outputs would be below zero, were they linear, per unit of variance."""
     if unmixing is None or not network._nonnegative:
         return np.inf
-    step = max(1, source.shape[0] // 20_000)
-    U = np.asarray(source[::step], dtype=np.float64) @ unmixing.T
-    U = U[np.all(np.isfinite(U), axis=1)]
-    size = np.mean((U - U.mean(axis=0)) ** 2, axis=0)
-    return float(np.sum(np.mean(np.minimum(U, 0) ** 2, axis=0) / np.maximum(size, 1e-300)))
+    U = some @ unmixing.T
+    return float(np.sum(np.mean(np.minimum(U, 0) ** 2, axis=0) / np.maximum(U.var(axis=0), 1e-300)))
 
 
-def _change(before: Array | None, now: Array | None) -> float | None:
-    """Largest change of an output per unit of a source, between two unmixing matrices."""
+def _change(before: Array | None, now: Array | None, some: Array) -> float | None:
+    """Largest change of an output between two unmixing matrices, per unit of its size."""
     if before is None or now is None:
         return None
-    return float(np.max(np.abs(now @ np.linalg.pinv(before) - np.eye(len(now)))))
+    size = np.sqrt(np.mean((some @ now.T) ** 2, axis=0))
+    change = np.sqrt(np.mean((some @ (now - before).T) ** 2, axis=0))
+    return float(np.max(change / np.maximum(size, np.max(size) * 1e-6 + 1e-300)))

@@ -28,6 +28,7 @@ from nica.networks._settings import Options, whole
 from nica.networks._settling import settle
 
 HEALTH_INTERVAL = 4096  #: samples between two looks at the network's health
+FEW = 200  #: rows below which ``fit`` cannot tell a lost neuron from a rare source
 
 #: Names of the native core's counters, in the order of Scalars in core/network.hpp.
 SCALARS = (
@@ -63,7 +64,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             source = checked(self, X, None)
             self._begin(source.shape[1])
             settle(self, source, max_passes)
-            self._look_after(3, always=self.n_iter_ > 1)
+            if source.shape[0] >= FEW:
+                self._look_after(3, always=self.n_iter_ > 1)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -246,6 +248,14 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _map(self) -> Array | None:
         """Linear map from input to outputs that the weights hold now; None before the start."""
         raise NotImplementedError
+
+    @property
+    def _patience(self) -> int:
+        """Of ``fit``: samples without progress, beyond a few passes, before it slows down."""
+        return 0
+
+    def _all_seen(self) -> None:
+        """Of ``fit``: the first pass is over, what comes now has been seen."""
 
     def _set_memory(self, slow: bool) -> None:
         """Of ``fit``: search with a short memory, or come to rest with an ever longer one."""

@@ -54,7 +54,7 @@ class NICA(WhiteningWeights, OutputWeights):
         (``n_bad_samples_`` counts them).
     tol, max_passes, shuffle
         Of ``fit``: it passes over the samples, in permuted order, until no output changes by more than
-        ``tol`` (in units of a source) from pass to pass.
+        ``tol`` of its size (root mean square) from pass to pass.
     random_state : int, RandomState, Generator or None
         Used when weights are drawn, and never again.
 
@@ -94,7 +94,7 @@ class NICA(WhiteningWeights, OutputWeights):
         half_life: float | None = None,
         on_bad: str = "raise",
         tol: float = 1e-3,
-        max_passes: int = 100,
+        max_passes: int = 1000,
         shuffle: bool = True,
         random_state: Any = None,
     ) -> None:

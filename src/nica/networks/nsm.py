@@ -67,7 +67,7 @@ class NSM(OutputWeights):
         half_life: float | None = None,
         on_bad: str = "raise",
         tol: float = 1e-3,
-        max_passes: int = 100,
+        max_passes: int = 1000,
         shuffle: bool = True,
         random_state: Any = None,
     ) -> None:

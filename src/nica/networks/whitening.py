@@ -65,7 +65,7 @@ class OnlineWhitening(WhiteningWeights):
         What to do with samples that are not finite: an error, or NaN outputs and nothing learned.
     tol, max_passes, shuffle
         Of ``fit``: it passes over the samples, in permuted order, until no output changes by more
-        than ``tol`` per pass (the ratio to a unit input of the whitened space).
+        than ``tol`` of its size (root mean square) from pass to pass.
     random_state : int, RandomState, Generator or None
         Used when weights are drawn, and never again.
 
@@ -104,7 +104,7 @@ class OnlineWhitening(WhiteningWeights):
         half_life: float | None = None,
         on_bad: str = "raise",
         tol: float = 1e-3,
-        max_passes: int = 100,
+        max_passes: int = 1000,
         shuffle: bool = True,
         random_state: Any = None,
     ) -> None:
