@@ -67,7 +67,7 @@ class RobustParameters:
     flip: bool = True
     kappa: float = 10.0  #: beyond so many standard deviations a sample is an outlier, in the end
     kappa_first: float = 5.0  #: and at first, see :func:`outlier_limit`
-    idle: int = 50  #: identical samples after which nothing is learned
+    idle: int = 20  #: identical samples after which nothing is learned
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", self.l or self.d)
