@@ -3,6 +3,7 @@ from nica import equations as equations
 from nica import metrics as metrics
 from nica import offline as offline
 from nica import rates as rates
+from nica import streams as streams
 from nica import theory as theory
 from nica._config import show_config as show_config
 from nica._version import __version__ as __version__
@@ -23,5 +24,6 @@ __all__ = [
     "offline",
     "rates",
     "show_config",
+    "streams",
     "theory",
 ]
