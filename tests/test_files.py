@@ -15,7 +15,9 @@ import nica
 from nica.streams import FORMATS, open_chunks, open_sink
 
 TEXT = ("csv", "tsv", "ndjson", "csv.gz", "csv.zst", "ndjson.gz")
-ENDINGS = ("npy", *TEXT)
+BINARY = ("npy", "npz", "parquet")
+ENDINGS = (*BINARY, *TEXT)
+NAMELESS = ("npy", "npz")
 NAMES = ["a", "b", "c"]
 
 
@@ -51,7 +53,7 @@ def test_round_trip(tmp_path, ending):
             np.testing.assert_array_equal(np.concatenate(list(chunks)), X)
         assert chunks.rows_read == len(X)
         assert chunks.n_rows in (None, len(X))
-        assert chunks.columns == (None if ending == "npy" else NAMES)
+        assert chunks.columns == (None if ending in NAMELESS else NAMES)
         assert chunks.format == ending.partition(".")[0]
     np.testing.assert_array_equal(whole(out, start=1234), X[1234:])
     np.testing.assert_array_equal(whole(out, start=len(X) + 9), X[:0])

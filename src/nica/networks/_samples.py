@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,12 +17,17 @@ BLOCK = 1 << 16  #: entries of X that are converted at once
 LIMIT = 1e100  #: largest size of an input value; its square must be finite
 
 
-def checked(estimator: Any, X: Any, channels: int | None) -> NDArray[Any]:
+def checked(
+    estimator: Any, X: Any, channels: int | None, names: Sequence[str] | None = None
+) -> NDArray[Any]:
     """Check type, shape and names of X without copying it; entries are checked block by block.
 
-    ``channels`` is what the estimator already has, None if it begins afresh.
+    ``channels`` is what the estimator already has, None if it begins afresh; ``names`` are those of
+    the columns of an array that comes with names.
     """
     reset = channels is None
+    if names is not None and np.shape(X)[1:] == (len(names),):
+        return _named(estimator, np.asarray(X), channels, names)
     if (
         type(X) is np.ndarray
         and not reset
@@ -41,6 +46,25 @@ def checked(estimator: Any, X: Any, channels: int | None) -> NDArray[Any]:
         estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
     )
     return checked
+
+
+def _named(
+    estimator: Any, X: NDArray[Any], channels: int | None, names: Sequence[str]
+) -> NDArray[Any]:
+    """Check an array whose columns have names, or give the channels these names."""
+    if channels is None:
+        validate_data(estimator, X, reset=True, skip_check_array=True)
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+        return X
+    known = list(getattr(estimator, "feature_names_in_", names))
+    if known != list(names):
+        raise ValueError(
+            f"the columns are {list(names)}, but this {type(estimator).__name__} began with "
+            f"{known}: choose these, in this order"
+        )
+    if channels == X.shape[1]:
+        return X
+    return checked(estimator, X, channels)
 
 
 def check_finite(estimator: Any, block: Array, start: int) -> None:

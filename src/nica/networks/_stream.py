@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self, cast
 
 import numpy as np
@@ -94,6 +94,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array-like (n_samples, n_channels), or an iterable of such chunks
+            Such as `nica.streams.open_chunks`, whose names of columns become names of channels.
         out : array (n_samples, n_outputs), float64, optional
             Where to put the outputs; may be a memmap.
 
@@ -289,12 +290,12 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.tol is not None and not (np.isreal(self.tol) and self.tol >= 0):
             raise ValueError(f"tol={self.tol!r}: give a number >= 0")
 
-    def _learn(self, X: Any, out: Any) -> Any:
+    def _learn(self, X: Any, out: Any, names: Sequence[str] | None = None) -> Any:
         first = self._core is None
         before = self.__dict__.copy()
         began = False
         try:
-            source = checked(self, X, None if first else self._settings["k"])
+            source = checked(self, X, None if first else self._settings["k"], names)
             n = source.shape[0]
             if first:
                 self._begin(source.shape[1])
@@ -353,8 +354,9 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 raise _overflow(type(self).__name__)
 
     def _separate_chunks(self, chunks: Iterable[Any]) -> Iterator[Array]:
+        names = getattr(chunks, "columns", None)
         for chunk in chunks:
-            yield self._learn(chunk, True)
+            yield self._learn(chunk, True, names)
 
     def _look_after(self, stacklevel: int, *, always: bool = False) -> None:
         """Warn, once for each cause, when the network is not separating; not after every sample."""

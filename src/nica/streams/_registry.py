@@ -68,6 +68,10 @@ FORMATS = {
                "nica.streams.text", pipe=True),
         Format("ndjson", "a JSON array or object per line; also .gz and .zst",
                (".ndjson", ".jsonl"), "nica.streams.ndjson", pipe=True),
+        Format("npz", "archive of NumPy arrays, one of which is read", (".npz",),
+               "nica.streams.npz", (b"PK\x03\x04",)),
+        Format("parquet", "columns by name", (".parquet", ".pq"), "nica.streams.parquet",
+               (b"PAR1",), ("pyarrow.parquet",)),
     )
 }  # fmt: skip
 

@@ -126,6 +126,7 @@ class FileSink(Sink):
         super().__init__(str(path))
         self.path = Path(os.path.realpath(path))
         self.part = self.path.with_name(f".{self.path.name}.part")
+        self._new = self.part.with_name(f"{self.part.name}.new")
         if not self.path.parent.is_dir():
             raise FileNotFoundError(
                 f"no folder {str(self.path.parent)!r} to write {path.name!r} in"
@@ -175,8 +176,7 @@ class FileSink(Sink):
 
     def _commit(self) -> None:
         self._file.flush()
-        new = self.part.with_name(f"{self.part.name}.new")
-        made = self.finish(new)
+        made = self.finish(self._new)
         if made == self.part:
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -194,7 +194,13 @@ class FileSink(Sink):
         self._close()
 
     def _close(self) -> None:
+        self._remove_new()
         self._file.close()
+
+    def _remove_new(self) -> None:
+        """Nothing stays of a `finish` that failed."""
+        with contextlib.suppress(FileNotFoundError):
+            self._new.unlink()
 
 
 def sync(path: Path) -> None:

@@ -1,0 +1,63 @@
+"""Outputs kept as bare rows until all are there, for formats that cannot be cut and gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nica.streams._chunks import ENTRIES, Array, Chunks
+from nica.streams._sink import FileSink
+
+
+class BareSink(FileSink):
+    """Bare float64 rows, little endian; the formats make a file or folder of them in `finish`."""
+
+    def __init__(
+        self,
+        path: Path,
+        resume_at: dict[str, Any] | None,
+        *,
+        columns: list[str] | None = None,
+        n_rows: int | None = None,
+        like: Chunks | None = None,
+    ) -> None:
+        self.columns = columns
+        self.like = like
+        self._width: int | None = None if columns is None else len(columns)
+        super().__init__(path, resume_at)
+        if self.rows_written and resume_at is not None:
+            self._width = int(resume_at["bytes"]) // (8 * self.rows_written)
+
+    def encode(self, rows: Array) -> Any:
+        """The bare numbers, if there are as many in each row as before."""
+        if self._width is None:
+            self._width = rows.shape[1]
+        if rows.shape[1] != self._width:
+            who = "names of columns" if self.columns and not self.rows_written else "columns before"
+            raise ValueError(
+                f"rows have {rows.shape[1]} columns, but there are {self._width} {who}"
+            )
+        return rows.astype("<f8", copy=False).data
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns written."""
+        return self.rows_written, self._width or 0
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, for formats that must have some."""
+        return self.columns or [f"x{j}" for j in range(self.shape[1])]
+
+    def bare(self, step: int | None = None) -> Iterator[Array]:
+        """What was written, some rows at a time."""
+        n, k = self.shape
+        step = step or max(1, ENTRIES // max(k, 1))
+        self._file.seek(0)
+        for first in range(0, n, step):
+            count = min(step, n - first)
+            data = self._file.read(8 * count * k)
+            yield np.frombuffer(data, "<f8").reshape(count, k)
