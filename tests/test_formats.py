@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 import nica
 from nica.streams import open_chunks, open_sink
 
-ENDINGS = ["npy", "npz", "parquet", "csv", "tsv", "ndjson"]
+ENDINGS = ["npy", "npz", "parquet", "h5", "zarr", "mat", "csv", "tsv", "ndjson"]
 DTYPES = ["f8", "f4", "f2", ">f8", "i8", "i4", "u2", "u1", "?"]
 
 

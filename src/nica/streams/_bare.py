@@ -15,6 +15,8 @@ from nica.streams._sink import FileSink
 class BareSink(FileSink):
     """Bare float64 rows, little endian; the formats make a file or folder of them in `finish`."""
 
+    folder = False  #: whether `finish` makes a folder
+
     def __init__(
         self,
         path: Path,
@@ -24,6 +26,14 @@ class BareSink(FileSink):
         n_rows: int | None = None,
         like: Chunks | None = None,
     ) -> None:
+        if path.exists() and path.is_dir() != self.folder:
+            kind = "folder" if self.folder else "file"
+            raise FileExistsError(f"{str(path)!r} is no {kind}: give another name")
+        if path.is_dir() and any(path.iterdir()) and not self.replaces(path):
+            raise FileExistsError(
+                f"{str(path)!r} is a folder with other things in it, which would be lost: "
+                "give another name"
+            )
         self.columns = columns
         self.like = like
         self._width: int | None = None if columns is None else len(columns)
@@ -41,6 +51,10 @@ class BareSink(FileSink):
                 f"rows have {rows.shape[1]} columns, but there are {self._width} {who}"
             )
         return rows.astype("<f8", copy=False).data
+
+    def replaces(self, folder: Path) -> bool:
+        """Whether a folder holds nothing but an earlier output."""
+        return False
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -21,6 +21,10 @@ DEPTH = 32  #: groups inside groups
 _END = object()
 
 
+class Refused(ValueError):  # noqa: N818 -- as in "the file was refused"
+    """What `guard` lets through: its message is already the one to show."""
+
+
 @contextmanager
 def guard(name: str, kind: str) -> Iterator[None]:
     """Around calls of a library: what it raises becomes one `ValueError`; the system's errors stay."""
@@ -28,6 +32,8 @@ def guard(name: str, kind: str) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
+    except Refused:
+        raise
     except MemoryError as error:
         raise ValueError(f"{name!r} asks for more memory than there is ({error})") from None
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 from collections.abc import Sequence
@@ -32,8 +33,9 @@ def open_chunks(
 
     Parameters
     ----------
-    source : str, path or binary file
-        What to read; ``"-"`` is standard input. A pipe gives each line as soon as it is there.
+    source : str, path, binary file, or list of paths
+        What to read; ``"-"`` is standard input. A pipe gives each line as soon as it is there. A folder
+        is a zarr store or holds images; a list or a pattern (``"cell*.tif"``) names images.
     format : str, optional
         One of `nica.streams.FORMATS`; otherwise told by the content, then by the extension.
     columns : list of str or int, optional
@@ -81,13 +83,19 @@ def open_chunks(
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "the stream"))
         return _of_stream(Source(source, name, waits=True), format, reading)
+    if isinstance(source, (list, tuple)):
+        return _images([Path(path) for path in source], format, reading)
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source is {type(source).__name__}: give a path, '-' or a binary file")
     where = Path(source)
     if not where.exists():
+        if glob.has_magic(str(source)):
+            return _images(
+                [Path(path) for path in glob.glob(str(source))], format, reading, str(source)
+            )
         raise FileNotFoundError(f"no file {os.fspath(where)!r}")
     if where.is_dir():
-        raise IsADirectoryError(f"{os.fspath(where)!r} is a folder: give a file")
+        return _reader(_of_folder(where, format), where, reading)
     if not where.is_file():
         return _of_stream(Source.of_path(where), format, reading)
     with open(where, "rb") as file:
@@ -111,6 +119,31 @@ def _format(format: str | None, head: bytes, path: str) -> Format:
     if format is not None:
         return named(format)
     return named(of_content(head) or of_name(path) or "csv")
+
+
+def _images(
+    paths: list[Path], format: str | None, reading: Reading, pattern: str | None = None
+) -> Chunks:
+    """Several files, which can only be images; those of a pattern in the order people count."""
+    if not paths:
+        raise FileNotFoundError(f"no file matches {pattern!r}" if pattern else "the list is empty")
+    if format not in (None, "images", "tiff"):
+        raise ValueError(f"format={format!r}: only images can be read from several files")
+    module = named("images").load()
+    order = sorted(paths, key=module.natural) if pattern else paths
+    chunks: Chunks = module.Reader(order, reading)
+    return chunks
+
+
+def _of_folder(where: Path, format: str | None) -> Format:
+    """A zarr store can be known by a file in it; other folders hold images."""
+    store = any((where / mark).exists() for mark in ("zarr.json", ".zarray", ".zgroup"))
+    chosen = named(format or ("zarr" if store else None) or of_name(str(where)) or "images")
+    if not chosen.folder:
+        raise IsADirectoryError(
+            f"{os.fspath(where)!r} is a folder: {chosen.name} data is in a file"
+        )
+    return chosen
 
 
 def _reader(format: Format, source: Path | Source, reading: Reading) -> Chunks:
@@ -142,7 +175,8 @@ def open_sink(
     n_rows : int, optional
         How many rows will come, if known.
     like : Chunks, optional
-        Where the samples come from: if each image was a channel, each output is an image of that shape.
+        Where the samples come from: if each image was a channel, each output is an image of that
+        shape, in a TIFF stack (``.tif``) or a folder (a name without extension).
     resume_at : dict, optional
         What `Sink.checkpoint` returned: go on from there. The rows behind it are dropped, so that the
         whole output is, bit for bit, that of an uninterrupted run.
@@ -169,12 +203,14 @@ def open_sink(
         return _pipe(sys.stdout.buffer, "-", format or "csv", names, resume_at)
     where = Path(path)
     name = format or of_name(str(where))
+    if name is None and not where.suffix and getattr(like, "image_shape", None):
+        name = "images"
     if where.exists() and not where.is_file() and not where.is_dir():
         return _pipe(open(where, "wb"), str(where), name or "csv", names, resume_at)
     if name is None:
         raise ValueError(f"{str(where)!r}: its extension names no format; add one, or say format=")
     chosen = named(name)
-    if where.is_dir():
+    if where.is_dir() and not chosen.folder:
         raise IsADirectoryError(f"{str(where)!r} is a folder: give the name of a file")
     module = chosen.load()
     if chosen.pipe:

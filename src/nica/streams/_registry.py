@@ -30,6 +30,8 @@ class Format:
         Modules that must be installed.
     pipe : bool
         Whether it can come from standard input or go to standard output.
+    folder : bool
+        Whether it is a folder rather than a file.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Format:
     magic: tuple[bytes, ...] = ()
     libraries: tuple[str, ...] = ()
     pipe: bool = False
+    folder: bool = False
 
     def load(self) -> Any:
         """Its module; tells what to install if a library is missing."""
@@ -52,7 +55,7 @@ def need(library: str, what: str) -> Any:
     try:
         return import_module(library)
     except ImportError as error:
-        name = library.partition(".")[0]
+        name = library.partition(".")[0].replace("PIL", "pillow")
         raise ImportError(f"{what} {name}: pip install 'nica[files]' ({error})") from None
 
 
@@ -72,6 +75,19 @@ FORMATS = {
                "nica.streams.npz", (b"PK\x03\x04",)),
         Format("parquet", "columns by name", (".parquet", ".pq"), "nica.streams.parquet",
                (b"PAR1",), ("pyarrow.parquet",)),
+        Format("hdf5", "one dataset of an HDF5 file", (".h5", ".hdf5", ".hdf"),
+               "nica.streams.hdf5", (b"\x89HDF\r\n\x1a\n",), ("h5py",)),
+        Format("zarr", "one array of a zarr store, version 2 or 3, in a folder", (".zarr",),
+               "nica.streams.zarr", (), ("zarr",), folder=True),
+        Format("mat", "one matrix of a MATLAB file, version 5 to 7.3", (".mat",),
+               "nica.streams.mat", (b"MATLAB 5.0", b"MATLAB 7.3"), ("h5py",)),
+        Format("tiff", "a stack of images, each page a channel, each pixel a sample",
+               (".tif", ".tiff"), "nica.streams.tiff",
+               (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), ("tifffile",)),
+        Format("images", "a folder or list of images, each a channel; outputs are TIFF images",
+               (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".pgm", ".ppm", ".pnm"),
+               "nica.streams.images", (b"\x89PNG", b"\xff\xd8\xff"), ("tifffile", "PIL.Image"),
+               folder=True),
     )
 }  # fmt: skip
 

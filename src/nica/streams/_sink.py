@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -176,13 +177,13 @@ class FileSink(Sink):
 
     def _commit(self) -> None:
         self._file.flush()
+        self._remove_new()
         made = self.finish(self._new)
-        if made == self.part:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        elif made.is_file():
+        if made.is_dir():
+            replace_folder(made, self.path)
+        else:
             sync(made)
-        os.replace(made, self.path)
+            os.replace(made, self.path)
         sync(self.path.parent)
         if made != self.part:
             self.part.unlink()
@@ -199,8 +200,9 @@ class FileSink(Sink):
 
     def _remove_new(self) -> None:
         """Nothing stays of a `finish` that failed."""
-        with contextlib.suppress(FileNotFoundError):
-            self._new.unlink()
+        if self._new.is_dir():
+            shutil.rmtree(self._new)
+        self._new.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:
@@ -210,6 +212,20 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def replace_folder(new: Path, final: Path) -> None:
+    """Put a folder under its final name; one that is there goes when the new one is in its place."""
+    for folder, _, files in os.walk(new):
+        for file in files:
+            sync(Path(folder) / file)
+        sync(Path(folder))
+    old = new.with_name(f"{new.name}.old")
+    if final.exists():
+        os.replace(final, old)
+    os.replace(new, final)
+    if old.exists():
+        shutil.rmtree(old)
 
 
 def _locked(handle: int, path: Path) -> BinaryIO:
