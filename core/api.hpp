@@ -47,7 +47,7 @@ class Network {
     virtual void resize_held(long rows) = 0;  // room for so many held samples, at least
     // To be called after fields were written: with derived state among them, or without.
     virtual void restored(bool derived) = 0;
-    virtual double residual() const = 0;  // max(|P W_hg - I|, |N (I + W_yy) - I|)
+    virtual double residual() = 0;  // max(|P W_hg - I|, |N (I + W_yy) - I|)
 };
 
 struct Kernels {

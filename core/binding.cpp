@@ -202,7 +202,7 @@ class Handle {
                     f[i].data[r * f[i].row_stride + c * f[i].column_stride] = *from++;
         network->restored(true);
     }
-    double residual() const { return network->residual(); }
+    double residual() { return network->residual(); }
 
   private:
     static constexpr double limit = 1e100;  // as in networks/_samples.py

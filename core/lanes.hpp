@@ -5,7 +5,7 @@
 //
 //   Fixed<N>  values on the stack, loops unrolled; matrices by columns (and by rows too, where both
 //             products are needed), so that no product needs a horizontal sum
-//   Dynamic   heap memory allocated once; matrices by rows
+//   Dynamic   heap memory allocated once; matrices by rows, or by columns; updates wait for the next product
 //
 // Both pad with zeros to whole registers, and every operation keeps the padding zero.
 #pragma once
@@ -117,9 +117,11 @@ template <int N> struct Fixed {
                 for (int i = 0; i < N; ++i)
                     for (int j = 0; j < N; ++j) row[i][j] = column[j][i];
         }
+        void catch_up() {}
     };
     using Matrix = Square<false>;
     using TwoWay = Square<true>;
+    using ByColumns = TwoWay;
 
     template <class T> using Local = T;  // hot loops work on a copy, which can live in registers
     template <class T> static void keep(T& to, const T& from) { to = from; }
@@ -146,6 +148,17 @@ template <int N> struct Fixed {
     }
     static NICA_INLINE void multiply_transposed(const TwoWay& m, const Vector& x, Vector& y) {
         combine(m.row, x, y);
+    }
+    // y = m x, z = mT y
+    static NICA_INLINE void there_and_back(const TwoWay& m, const Vector& x, Vector& y, Vector& z) {
+        multiply(m, x, y);
+        multiply_transposed(m, y, z);
+    }
+    // a = m x, b = mT y
+    static NICA_INLINE void both_ways(const TwoWay& m, const Vector& x, const Vector& y, Vector& a,
+                                      Vector& b) {
+        multiply(m, x, a);
+        multiply_transposed(m, y, b);
     }
     // m = a m + b u vT
     template <bool both>
@@ -237,21 +250,84 @@ struct Dynamic {
         }
     };
 
+    // Rows of registers. An update waits until the matrix is next used, and is then made in the same pass
+    // over memory as the product; of a matrix that is not used, up to eight updates are made in one pass.
+    // Each entry goes through the same operations in the same order either way.
     struct Matrix {
+        static constexpr int most = 8;
         Size rows, columns;
         Vector data;
-        Matrix(Size r, Size c) : rows(r), columns(c), data(Size(r.lanes * width * c.lanes * width)) {}
+        int waiting = 0;  // updates row_i = scale_i row_i + share_i v
+        Vector scales, shares, v;
+
+        Matrix(Size r, Size c)
+            : rows(r), columns(c), data(Size(r.lanes * width * c.lanes * width)),
+              scales(Size(most * r.lanes * width)), shares(Size(most * r.lanes * width)),
+              v(Size(most * c.lanes * width)) {}
         NICA_INLINE Lane* row(int i) { return data.q + std::ptrdiff_t(i) * columns.lanes; }
         NICA_INLINE const Lane* row(int i) const { return data.q + std::ptrdiff_t(i) * columns.lanes; }
         NICA_INLINE double operator()(int i, int j) const {
             return data[i * columns.lanes * width + j];
         }
         Field field(const char* name) {
+            catch_up();
             return {name, &data[0], rows.n, columns.n, long(columns.lanes) * width, 1};
         }
         void restored() {}
+
+        // Places for the next update.
+        struct Update {
+            Lane *scale, *share, *v;
+        };
+        NICA_INLINE Update later() {
+            if (waiting == most) catch_up();
+            const int j = waiting++;
+            return {scales.q + j * rows.lanes, shares.q + j * rows.lanes, v.q + j * columns.lanes};
+        }
+        NICA_INLINE double scale(int j, int i) const { return scales[j * rows.lanes * width + i]; }
+        NICA_INLINE double share(int j, int i) const { return shares[j * rows.lanes * width + i]; }
+        void catch_up() {
+            const int c = columns.lanes;
+            for (int i = 0; waiting && i < rows.n; ++i) {
+                Lane a[most], b[most];
+                const Lane* from[most];
+                int n = 0;
+                for (int j = 0; j < waiting; ++j) {
+                    if (scale(j, i) == 1 && share(j, i) == 0) continue;  // a silent neuron
+                    a[n] = Lane{} + scale(j, i);
+                    b[n] = Lane{} + share(j, i);
+                    from[n++] = v.q + j * c;
+                }
+                int q = 0;
+                for (; q + 3 < c; q += 4) make<4>(row(i) + q, q, n, a, b, from);
+                for (; q < c; ++q) make<1>(row(i) + q, q, n, a, b, from);
+            }
+            waiting = 0;
+        }
+        template <int count>
+        static NICA_INLINE void make(Lane* r, int q, int n, const Lane* a, const Lane* b,
+                                     const Lane* const* from) {
+            Lane entry[count];
+            NICA_UNROLL for (int p = 0; p < count; ++p) entry[p] = r[p];
+            for (int j = 0; j < n; ++j)
+                NICA_UNROLL for (int p = 0; p < count; ++p)
+                    entry[p] = a[j] * entry[p] + b[j] * from[j][q + p];
+            NICA_UNROLL for (int p = 0; p < count; ++p) r[p] = entry[p];
+        }
     };
     using TwoWay = Matrix;
+    // The same by columns: its transpose, by rows.
+    struct ByColumns {
+        Matrix transpose;
+        ByColumns(Size r, Size c) : transpose(c, r) {}
+        NICA_INLINE double operator()(int i, int j) const { return transpose(j, i); }
+        Field field(const char* name) {
+            const Field t = transpose.field(name);
+            return {name, t.data, t.columns, t.rows, 1, t.row_stride};
+        }
+        void restored() {}
+        void catch_up() { transpose.catch_up(); }
+    };
 
     template <class T> using Local = T&;
     template <class T> static void keep(T&, const T&) {}
@@ -263,7 +339,7 @@ struct Dynamic {
         for (int q = 0; q < v.lanes; ++q) bits |= bits_negative(v.q[q]);
         return bits != 0;
     }
-    static bool solve_complementarity(const TwoWay&, Vector& y, Vector& slack, Pivoting&);
+    static bool solve_complementarity(const ByColumns&, Vector& y, Vector& slack, Pivoting&);
     static NICA_INLINE double dot(Size s, const Lane* u, const Lane* v) {
         Lane a = u[0] * v[0], b = {};
         int q = 1;
@@ -277,69 +353,93 @@ struct Dynamic {
     static NICA_INLINE double dot(Size s, const Vector& u, const Vector& v) {
         return dot(s, u.q, v.q);
     }
-    static NICA_INLINE void multiply(const Matrix& m, const Vector& x, Vector& y) {
+    // One pass over the rows, as many at once as a register has elements; what waits is made first.
+    // If x is given, y_i = row_i . x; if sum is given, sum = the sum of share_i row_i.
+    static NICA_INLINE void pass(Matrix& m, const Lane* x, Lane* y, const Lane* share, Lane* sum) {
         const int c = m.columns.lanes;
-        for (int b = 0; b < m.rows.lanes; ++b) {  // as many rows at once as a register has elements
-            const Lane* r = m.row(b * width);
+        if (m.waiting > 1) m.catch_up();
+        if (sum)
+            for (int q = 0; q < c; ++q) sum[q] = Lane{};
+        for (int b = 0; b < m.rows.lanes; ++b) {
+            Lane* r = m.row(b * width);
             Lane s[width] = {};
-            for (int q = 0; q < c; ++q)
-                NICA_UNROLL for (int i = 0; i < width; ++i) s[i] += r[i * c + q] * x.q[q];
-            y.q[b] = sums(s);
+            if (m.waiting) {
+                Lane scale[width], part[width];
+                NICA_UNROLL for (int i = 0; i < width; ++i) {
+                    scale[i] = Lane{} + m.scale(0, b * width + i);
+                    part[i] = Lane{} + m.share(0, b * width + i);
+                }
+                for (int q = 0; q < c; ++q) {
+                    const Lane v = m.v.q[q];
+                    NICA_UNROLL for (int i = 0; i < width; ++i) {
+                        const Lane entry = scale[i] * r[i * c + q] + part[i] * v;
+                        r[i * c + q] = entry;
+                        if (x) s[i] += entry * x[q];
+                    }
+                }
+            } else if (x) {
+                for (int q = 0; q < c; ++q)
+                    NICA_UNROLL for (int i = 0; i < width; ++i) s[i] += r[i * c + q] * x[q];
+            }
+            if (x) y[b] = sums(s);
+            if (sum) {
+                const Lane shares = share[b];
+                for (int q = 0; q < c; ++q) {
+                    Lane even = sum[q], odd = {};
+                    NICA_UNROLL for (int i = 0; i < width; i += 2) {
+                        even += r[i * c + q] * shares[i];
+                        odd += r[(i + 1) * c + q] * shares[i + 1];
+                    }
+                    sum[q] = even + odd;
+                }
+            }
         }
+        m.waiting = 0;
     }
-    static NICA_INLINE void multiply_transposed(const Matrix& m, const Vector& x, Vector& y) {
-        const int c = m.columns.lanes;
-        int q = 0;
-        for (; q + 3 < c; q += 4) {  // four registers of y at once, each row's piece read once
-            Lane s0 = {}, s1 = {}, s2 = {}, s3 = {};
-            const Lane* r = m.data.q + q;
-            for (int i = 0; i < m.rows.n; ++i, r += c) {
-                const double a = x[i];
-                s0 += r[0] * a;
-                s1 += r[1] * a;
-                s2 += r[2] * a;
-                s3 += r[3] * a;
-            }
-            y.q[q] = s0;
-            y.q[q + 1] = s1;
-            y.q[q + 2] = s2;
-            y.q[q + 3] = s3;
-        }
-        for (; q < c; ++q) {
-            Lane s0 = {}, s1 = {};
-            const Lane* r = m.data.q + q;
-            int i = 0;
-            for (; i + 1 < m.rows.n; i += 2, r += 2 * c) {
-                s0 += r[0] * x[i];
-                s1 += r[c] * x[i + 1];
-            }
-            if (i < m.rows.n) s0 += r[0] * x[i];
-            y.q[q] = s0 + s1;
-        }
+    static NICA_INLINE void multiply(Matrix& m, const Vector& x, Vector& y) {
+        pass(m, x.q, y.q, nullptr, nullptr);
+    }
+    static NICA_INLINE void multiply_transposed(Matrix& m, const Vector& x, Vector& y) {
+        pass(m, nullptr, nullptr, x.q, y.q);
+    }
+    static NICA_INLINE void multiply(ByColumns& m, const Vector& x, Vector& y) {
+        multiply_transposed(m.transpose, x, y);
+    }
+    static NICA_INLINE void multiply_transposed(ByColumns& m, const Vector& x, Vector& y) {
+        multiply(m.transpose, x, y);
+    }
+    static NICA_INLINE void there_and_back(Matrix& m, const Vector& x, Vector& y, Vector& z) {
+        pass(m, x.q, y.q, y.q, z.q);
+    }
+    static NICA_INLINE void both_ways(ByColumns& m, const Vector& x, const Vector& y, Vector& a,
+                                      Vector& b) {
+        pass(m.transpose, y.q, b.q, x.q, a.q);
     }
     static NICA_INLINE void blend(Matrix& m, double a, double b, const Vector& u, const Vector& v) {
-        for (int i = 0; i < m.rows.n; ++i) {
-            Lane* r = m.row(i);
-            const double bu = b * u[i];
-            for (int q = 0; q < m.columns.lanes; ++q) r[q] = a * r[q] + bu * v.q[q];
+        const Matrix::Update later = m.later();
+        for (int q = 0; q < m.rows.lanes; ++q) {
+            later.scale[q] = Lane{} + a;
+            later.share[q] = b * u.q[q];
         }
+        for (int q = 0; q < m.columns.lanes; ++q) later.v[q] = v.q[q];
     }
     static NICA_INLINE void scale_rows(Matrix& m, const Vector& keep, const Vector& u,
                                        const Vector& v) {
-        for (int i = 0; i < m.rows.n; ++i) {
-            if (u[i] == 0) continue;  // a silent neuron learns nothing
-            Lane* r = m.row(i);
-            const double a = keep[i], b = u[i];
-            for (int q = 0; q < m.columns.lanes; ++q) r[q] = a * r[q] + b * v.q[q];
+        const Matrix::Update later = m.later();
+        for (int q = 0; q < m.rows.lanes; ++q) {
+            later.scale[q] = keep.q[q];
+            later.share[q] = u.q[q];
         }
+        for (int q = 0; q < m.columns.lanes; ++q) later.v[q] = v.q[q];
     }
-    static NICA_INLINE void scale_columns(Matrix& m, const Vector& stretch, const Vector& u,
+    static NICA_INLINE void scale_columns(ByColumns& m, const Vector& stretch, const Vector& u,
                                           const Vector& v) {
-        for (int i = 0; i < m.rows.n; ++i) {
-            Lane* r = m.row(i);
-            const double a = u[i];
-            for (int q = 0; q < m.columns.lanes; ++q) r[q] = r[q] * stretch.q[q] - a * v.q[q];
+        const Matrix::Update later = m.transpose.later();
+        for (int q = 0; q < m.transpose.rows.lanes; ++q) {
+            later.scale[q] = stretch.q[q];
+            later.share[q] = -v.q[q];
         }
+        for (int q = 0; q < m.transpose.columns.lanes; ++q) later.v[q] = u.q[q];
     }
 };
 

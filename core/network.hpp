@@ -144,11 +144,11 @@ template <class S, class First> class Stacked final : public Network {
     }
 
     void restored(bool derived) override {
-        if (config.whiten) state.one.restored(temporaries.first, derived);
+        if (config.whiten) state.one.restored(config.robust, derived);
         if (config.separate) state.two.restored(derived);
     }
 
-    double residual() const override {
+    double residual() override {
         const double first = config.whiten ? state.one.residual() : 0;
         const double second = config.separate ? state.two.residual() : 0;
         return first > second ? first : second;
@@ -251,6 +251,7 @@ template <class S, class First> class Stacked final : public Network {
         }
         s.now.poison += 0 * S::dot(s.one.L, t.first.v, t.first.v);
         if (__builtin_expect(std::ptrdiff_t(time) % check_interval == 0, 0)) s.one.check();
+        if (__builtin_expect(std::ptrdiff_t(time) % mean_interval == 0, 0)) s.one.renew_means(c.robust);
     }
 
     NICA_INLINE void hand_over(const All& s, Temporaries<S>& t, const double* x, double* y,

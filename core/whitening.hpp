@@ -5,6 +5,9 @@
 // and learning W_hg <- (1 - rate) W_hg + rate dh dgT becomes, by Sherman and Morrison,
 //   P <- (P - kappa v wT) / (1 - rate),  v = P dh,  w = PT dg,
 //   kappa = c / (1 + c dg.v),            c = rate / (1 - rate).
+// Nothing waits for dg.v, which is w.dh; and no product is needed for w: PT dg is h less PT g_bar, and what
+// PT g_bar becomes when P learns follows from Sherman and Morrison too. So does the exact g_bar of the
+// warm start. Round-off in these two recursions is wiped out by a product every few samples.
 #pragma once
 
 #include "api.hpp"
@@ -15,6 +18,7 @@ namespace NICA_VARIANT {
 
 constexpr int check_interval = 1024;       // learned samples between two checks of the inverses
 constexpr double inverse_tolerance = 1e-12;  // beyond this error they are computed anew
+constexpr int mean_interval = 64;       // learned samples between two computations of the means' images
 
 // What one sample leaves behind between "settle" and "learn".
 template <class S> struct Activity1 {
@@ -31,16 +35,17 @@ template <class S> struct Whitening {
     typename S::TwoWay P;
     Vector x_bar, h_bar, g_bar;
     Vector u_bar;  // W_hx x_bar, for exact means
+    Vector r_bar;  // PT g_bar, for averaged means
 
     explicit Whitening(const Config& c)
-        : K(c.k), L(c.l), W_hx(L, K), W_hg(L, L), P(L, L), x_bar(K), h_bar(L), g_bar(L), u_bar(L) {}
+        : K(c.k), L(c.l), W_hx(L, K), W_hg(L, L), P(L, L), x_bar(K), h_bar(L), g_bar(L), u_bar(L),
+          r_bar(L) {}
 
     // ---- the paper: means of the activities are running averages
 
-    NICA_INLINE void settle(const Vector& x, Activity1<S>& a) const {
+    NICA_INLINE void settle(const Vector& x, Activity1<S>& a) {
         S::multiply(W_hx, x, a.u);
-        S::multiply(P, a.u, a.g);
-        S::multiply_transposed(P, a.g, a.h);
+        S::there_and_back(P, a.u, a.g, a.h);
     }
 
     NICA_INLINE void learn(const Vector& x, Activity1<S>& a, double rate, double mean_rate) {
@@ -51,21 +56,24 @@ template <class S> struct Whitening {
         for (int q = 0; q < L.lanes; ++q) {
             h_bar.q[q] += mean_rate * (a.h.q[q] - h_bar.q[q]);
             g_bar.q[q] += mean_rate * (a.g.q[q] - g_bar.q[q]);
+            r_bar.q[q] += mean_rate * (a.h.q[q] - r_bar.q[q]);
             a.dh.q[q] = a.h.q[q] - h_bar.q[q];
             a.dg.q[q] = a.g.q[q] - g_bar.q[q];
+            a.w.q[q] = a.h.q[q] - r_bar.q[q];
         }
         S::multiply(P, a.dh, a.v);
-        S::multiply_transposed(P, a.dg, a.w);
-        update(a, rate, a.w, S::dot(L, a.dg, a.v));
+        const double kappa = update(a, rate, a.w);
+        if (__builtin_expect(!(kappa > 0), 0)) return renew_means(false);
+        const double along = kappa * S::dot(L, a.v, g_bar);
+        for (int q = 0; q < L.lanes; ++q) r_bar.q[q] = (r_bar.q[q] - along * a.w.q[q]) / (1 - rate);
     }
 
     // ---- warm start: exact means, h_bar = F x_bar with the weights as they are
 
-    NICA_INLINE void settle_exact(const Vector& x, Activity1<S>& a) const {
+    NICA_INLINE void settle_exact(const Vector& x, Activity1<S>& a) {
         for (int q = 0; q < K.lanes; ++q) a.dx.q[q] = x.q[q] - x_bar.q[q];
         S::multiply(W_hx, a.dx, a.u);
-        S::multiply(P, a.u, a.g);
-        S::multiply_transposed(P, a.g, a.e);
+        S::there_and_back(P, a.u, a.g, a.e);
         const double present = S::dot(K, x, x) > 0;  // F 0 is 0, not round-off
         for (int q = 0; q < L.lanes; ++q) a.h.q[q] = present * (a.e.q[q] + h_bar.q[q]);
     }
@@ -86,27 +94,41 @@ template <class S> struct Whitening {
         const double along = rate * S::dot(K, a.dx, x_bar);
         for (int q = 0; q < L.lanes; ++q)
             u_bar.q[q] = (1 - rate) * (u_bar.q[q] + mean_rate * a.u.q[q]) + along * a.dh.q[q];
-        update(a, rate, a.dh, S::dot(L, a.dh, a.dh));
-        exact_mean(a);
+        const double kappa = update(a, rate, a.dh);
+        if (__builtin_expect(!(kappa > 0), 0)) return renew_means(true);
+        const double more = (along - kappa * S::dot(L, a.dh, u_bar)) / (1 - rate);
+        for (int q = 0; q < L.lanes; ++q) g_bar.q[q] += mean_rate * a.g.q[q] + more * a.v.q[q];
+        S::multiply_transposed(P, g_bar, h_bar);
     }
 
-    NICA_INLINE void exact_mean(Activity1<S>& a) {
-        S::multiply(P, u_bar, a.v);
-        S::multiply_transposed(P, a.v, h_bar);
-    }
-
-    NICA_INLINE void update(Activity1<S>& a, double rate, const Vector& w, double overlap) {
+    // All three weight matrices, by the rate; w = PT dg. Returns kappa, or 0 if P was computed anew.
+    NICA_INLINE double update(Activity1<S>& a, double rate, const Vector& w) {
         const double c = rate / (1 - rate);
-        const double scale = 1 + c * overlap;
+        const double scale = 1 + c * S::dot(L, w, a.dh);
         S::blend(W_hx, 1 - rate, rate, a.dh, a.dx);
         S::blend(W_hg, 1 - rate, rate, a.dh, a.dg);
-        if (__builtin_expect(!(scale > 1e-6), 0)) return invert_weights();
+        if (__builtin_expect(!(scale > 1e-6), 0)) {
+            invert_weights();
+            return 0;
+        }
         S::blend(P, 1 + c, -(1 + c) * c / scale, a.v, w);
+        return c / scale;
+    }
+
+    // What the recursions for the images of the means say, by products.
+    void renew_means(bool exact) {
+        if (!exact) return S::multiply_transposed(P, g_bar, r_bar);
+        S::multiply(P, u_bar, g_bar);
+        S::multiply_transposed(P, g_bar, h_bar);
     }
 
     // ---- derived state
 
-    double residual() const { return identity_error(P, W_hg, L.n); }
+    double residual() {
+        P.catch_up();
+        W_hg.catch_up();
+        return identity_error(P, W_hg, L.n);
+    }
 
     void invert_weights() {
         double* work = static_cast<double*>(std::malloc(sizeof(double) * 2 * L.n * L.n));
@@ -119,11 +141,11 @@ template <class S> struct Whitening {
     }
 
     // The weights were written from outside, and what derives from them too, or not.
-    void restored(Activity1<S>& a, bool derived) {
+    void restored(bool exact, bool derived) {
         if (derived) return P.restored();
         invert_weights();
         S::multiply(W_hx, x_bar, u_bar);
-        exact_mean(a);
+        renew_means(exact);
     }
 
     int fields(Field* out) {
@@ -135,6 +157,7 @@ template <class S> struct Whitening {
         out[n++] = {"h_bar", &h_bar[0], L.n, 1, 1, 1};
         out[n++] = {"g_bar", &g_bar[0], L.n, 1, 1, 1};
         out[n++] = {"u_bar", &u_bar[0], L.n, 1, 1, 1};
+        out[n++] = {"r_bar", &r_bar[0], L.n, 1, 1, 1};
         return n;
     }
 };
@@ -182,7 +205,7 @@ struct GeneralWhitening {
     }
 
     // Both populations move at once, by half the largest stable step.
-    void integrate(const Vector& u, Vector& h, Vector& g, Vector& dh, Vector& dg) const {
+    void integrate(const Vector& u, Vector& h, Vector& g, Vector& dh, Vector& dg) {
         double squares = 0, largest = 0;
         for (int i = 0; i < L.n; ++i) {
             squares += S::dot(M, W_hg.row(i), W_hg.row(i));
@@ -262,12 +285,14 @@ struct GeneralWhitening {
     void update(Activity1<S>& a, double rate) {
         S::blend(W_hx, 1 - rate, rate, a.dh, a.dx);
         S::blend(W_hg, 1 - rate, rate, a.dh, a.dg);
+        W_hg.catch_up();
     }
 
-    void exact_mean(Activity1<S>&) {}  // computed where it is needed
+    // Nothing derived is kept.
     double residual() const { return 0; }
     void check() {}
-    void restored(Activity1<S>&, bool) {}
+    void renew_means(bool) {}
+    void restored(bool, bool) {}
 
     int fields(Field* out) {
         int n = 0;
