@@ -249,7 +249,7 @@ template <class S, class First> class Stacked final : public Network {
             s.one.learn(t.z, t.first, rate, mean_rate);
             s.now.spread += (S::dot(s.one.L, t.first.dh, t.first.dh) / c.d - s.now.spread) / c.revival;
         }
-        s.now.poison += 0 * S::dot(s.one.L, t.first.v, t.first.v);
+        s.now.poison += 0 * S::dot(s.one.L, t.first.dh, t.first.dh);
         if (__builtin_expect(std::ptrdiff_t(time) % check_interval == 0, 0)) s.one.check();
         if (__builtin_expect(std::ptrdiff_t(time) % mean_interval == 0, 0)) s.one.renew_means(c.robust);
     }

@@ -24,7 +24,7 @@ constexpr int mean_interval = 64;       // learned samples between two computati
 template <class S> struct Activity1 {
     typename S::Vector dx, u, g, e, h, dh, dg, v, w;
     Activity1(typename S::Size K, typename S::Size L, typename S::Size M)
-        : dx(K), u(L), g(M), e(L), h(L), dh(L), dg(M), v(M), w(L) {}
+        : dx(K), u(L), g(M), e(L), h(L), dh(L), dg(M), v(L), w(L) {}
 };
 
 template <class S> struct Whitening {
