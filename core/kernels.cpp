@@ -20,10 +20,11 @@ static Network* create(const Config& c) {
     if (c.whiten && (c.alpha > 0 || c.m != c.l || c.dynamics == ode))
         return new Stacked<Dynamic, GeneralWhitening>(c);
     if (c.k == c.l && c.l == c.d) switch (c.d) {
-            case 2: return fixed<2>(c);
             case 3: return fixed<3>(c);
-            case 4: return fixed<4>(c);
             case 5: return fixed<5>(c);
+#ifndef NICA_FEW_SIZES
+            case 2: return fixed<2>(c);
+            case 4: return fixed<4>(c);
             case 6: return fixed<6>(c);
             case 7: return fixed<7>(c);
             case 8: return fixed<8>(c);
@@ -33,6 +34,7 @@ static Network* create(const Config& c) {
             case 16: return fixed<16>(c);
             case 20: return fixed<20>(c);
             case 24: return fixed<24>(c);
+#endif
         }
     return new Stacked<Dynamic, Whitening<Dynamic>>(c);
 }

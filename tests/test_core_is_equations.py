@@ -40,6 +40,18 @@ def sizes(draw, largest_alpha=0.05):
     return {"k": k, "l": l, "m": m, "d": d, "alpha": draw(st.floats(0.01, largest_alpha))}
 
 
+def steady(size, whitening, half_life):
+    """Rates of layer 1 at which learning is stable: those drawn, or slower ones.
+
+    With fewer interneurons than principal neurons the inverse of alpha I + W_hg W_gh is 1 / alpha in
+    the directions that no interneuron sees, and a step overshoots unless its rate is below alpha^2:
+    the network is then chaotic, and round-off grows until two exact computations share no digit.
+    """
+    if size["m"] >= size["l"]:
+        return whitening, half_life
+    return (4 / size["alpha"] ** 2, whitening[1]), None
+
+
 def layer_1(size):
     return {"n_components": size["d"], "n_whitened": size["l"], "n_interneurons": size["m"],
             "alpha": size["alpha"]}  # fmt: skip
@@ -68,6 +80,7 @@ def assert_second_layer(model, state, tolerance=1e-9):
 @settings(max_examples=25)
 @given(sizes(), seeds, rates, activities, half_lives, st.booleans())
 def test_paper_start(size, seed, whitening, separation, half_life, flip):
+    whitening, half_life = steady(size, whitening, half_life)
     _, X = mixture(seed, 150, size["d"], size["k"])
     model = NICA(
         **layer_1(size), start="paper", whitening_rate=Time(*whitening),
@@ -87,6 +100,7 @@ def test_paper_start(size, seed, whitening, separation, half_life, flip):
 @settings(max_examples=15)
 @given(sizes(largest_alpha=0.5), seeds, rates, half_lives)
 def test_paper_start_of_the_first_layer_alone(size, seed, whitening, half_life):
+    whitening, half_life = steady(size, whitening, half_life)
     _, X = mixture(seed, 150, size["d"], size["k"])
     model = OnlineWhitening(
         **layer_1(size), start="paper", whitening_rate=Time(*whitening), half_life=half_life,
