@@ -11,6 +11,7 @@ from nica.networks import NICA as NICA
 from nica.networks import NSM as NSM
 from nica.networks import OnlineWhitening as OnlineWhitening
 from nica.networks import load as load
+from nica.rank import estimate_n_components as estimate_n_components
 
 __all__ = [
     "NICA",
@@ -19,6 +20,7 @@ __all__ = [
     "__version__",
     "datasets",
     "equations",
+    "estimate_n_components",
     "load",
     "metrics",
     "offline",

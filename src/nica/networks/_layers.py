@@ -23,6 +23,12 @@ class LayeredNetwork(StreamNetwork):
     _separate = True
 
     @property
+    def n_components_(self) -> int:
+        """Number of sources d, as given or as chosen."""
+        self._state()
+        return self._settings["d"]
+
+    @property
     def _n_features_out(self) -> int:
         return self._settings["d" if self._separate else "l"]
 

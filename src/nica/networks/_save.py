@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nica._version import __version__
+from nica.networks._settings import whole
 from nica.rates import Activity, Time
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def save(model: StreamNetwork, path: Any) -> None:
 
     parameters = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
     notes = {name: getattr(model, name) for name in NOTES}
+    if model._chosen is not None:
+        notes["n_components_"] = model._chosen
     if hasattr(model, "feature_names_in_"):
         notes["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
     about = {
@@ -131,6 +134,8 @@ def _rebuild(model: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> StreamNe
     parameters = {name: _rich(value) for name, value in model["parameters"].items()}
     estimator: StreamNetwork = getattr(networks, model["class"])(**parameters)
     notes = model["notes"]
+    if "n_components_" in notes:
+        estimator._chosen = whole(notes["n_components_"], "n_components_", minimum=1)
     estimator._begin(int(notes["n_features_in_"]))
     expected = estimator._state()
     if set(arrays) != set(expected):

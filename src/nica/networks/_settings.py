@@ -48,7 +48,10 @@ def options(
 ) -> tuple[Options, RobustParameters]:
     """Options for ``k`` channels, or an error that says value, limit and remedy."""
     get = estimator.get_params(deep=False).get
-    d = _size(get("n_components"), "n_components", k)
+    wanted = get("n_components")
+    if isinstance(wanted, str) and wanted == "auto":
+        wanted = estimator._chosen
+    d = _size(wanted, "n_components", k)
     if d > k:
         raise ValueError(
             f"X has {k} {'channel' if k == 1 else 'channels'} but n_components={d}: give at most {k}"

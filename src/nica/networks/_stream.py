@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from nica import _config
 from nica._core import Network, find_bad
-from nica.networks import _save
+from nica.networks import _auto, _save
 from nica.networks._samples import (
     LIMIT,
     Array,
@@ -43,6 +43,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     _nonnegative = True  # whether outputs are
     _core: Network | None = None
+    _chosen: int | None = None  # by n_components="auto"
 
     # ------------------------------------------------------------------ learning, the public verbs
 
@@ -62,6 +63,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         before = self.__dict__.copy()
         try:
             source = checked(self, X, None)
+            _auto.choose(self, source, stream=False)
             self._begin(source.shape[1])
             settle(self, source, max_passes)
             if source.shape[0] >= FEW:
@@ -298,6 +300,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             source = checked(self, X, None if first else self._settings["k"], names)
             n = source.shape[0]
             if first:
+                _auto.choose(self, source, stream=True)
                 self._begin(source.shape[1])
             Y: Array | None = None
             if out is True:
@@ -355,7 +358,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _separate_chunks(self, chunks: Iterable[Any]) -> Iterator[Array]:
         names = getattr(chunks, "columns", None)
-        for chunk in chunks:
+        undecided = self._core is None and _auto.is_auto(self)
+        for chunk in _auto.gathered(chunks) if undecided else chunks:
             yield self._learn(chunk, True, names)
 
     def _look_after(self, stacklevel: int, *, always: bool = False) -> None:

@@ -18,8 +18,10 @@ class NICA(WhiteningWeights, OutputWeights):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of sources d; None takes the number of channels k. At most k.
+    n_components : int, "auto" or None
+        Number of sources d; None takes the number of channels k. At most k. "auto" estimates it
+        (`nica.estimate_n_components`) from what ``fit`` is given, or from the first max(500, 25 k)
+        samples of a stream, and warns when it is not certain; ``n_components_`` tells it.
     n_whitened : int or None
         Number of principal neurons l >= d in layer 1; None takes d.
     n_interneurons : int or None
@@ -65,7 +67,7 @@ class NICA(WhiteningWeights, OutputWeights):
     mean_ : array (n_channels,)
     whitening_ : array (n_whitened, n_channels)
     w_hx_, w_hg_, w_yh_, w_yy_, activity_ : arrays, the network's own
-    n_samples_seen_, n_bad_samples_, n_iter_, n_features_in_ : int
+    n_components_, n_samples_seen_, n_bad_samples_, n_iter_, n_features_in_ : int
 
     Examples
     --------
@@ -79,7 +81,7 @@ class NICA(WhiteningWeights, OutputWeights):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         n_whitened: int | None = None,
         n_interneurons: int | None = None,

@@ -40,8 +40,10 @@ class OnlineWhitening(WhiteningWeights):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of sources d; None takes the number of channels.
+    n_components : int, "auto" or None
+        Number of sources d; None takes the number of channels. "auto" estimates it
+        (`nica.estimate_n_components`) from what ``fit`` is given, or from the first max(500, 25 k)
+        samples of a stream, and warns when it is not certain; ``n_components_`` tells it.
     n_whitened : int or None
         Number of principal neurons l >= d; None takes d.
     n_interneurons : int or None
@@ -74,7 +76,7 @@ class OnlineWhitening(WhiteningWeights):
     whitening_ : array (n_whitened, n_channels)
     mean_ : array (n_channels,)
     w_hx_, w_hg_ : arrays
-    n_samples_seen_, n_bad_samples_, n_iter_, n_features_in_ : int
+    n_components_, n_samples_seen_, n_bad_samples_, n_iter_, n_features_in_ : int
 
     Examples
     --------
@@ -91,7 +93,7 @@ class OnlineWhitening(WhiteningWeights):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         n_whitened: int | None = None,
         n_interneurons: int | None = None,
