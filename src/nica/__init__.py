@@ -7,7 +7,7 @@ from nica._version import __version__
 
 _WHERE = {
     "NICA": "networks", "NSM": "networks", "OnlineWhitening": "networks", "load": "networks",
-    "estimate_n_components": "rank", "show_config": "_config",
+    "diagnose": "diagnostics", "estimate_n_components": "rank", "show_config": "_config",
 }  # fmt: skip
 _MODULES = ("datasets", "equations", "metrics", "offline", "rates", "streams", "theory")
 

@@ -7,6 +7,7 @@ from nica import streams as streams
 from nica import theory as theory
 from nica._config import show_config as show_config
 from nica._version import __version__ as __version__
+from nica.diagnostics import diagnose as diagnose
 from nica.networks import NICA as NICA
 from nica.networks import NSM as NSM
 from nica.networks import OnlineWhitening as OnlineWhitening
@@ -19,6 +20,7 @@ __all__ = [
     "OnlineWhitening",
     "__version__",
     "datasets",
+    "diagnose",
     "equations",
     "estimate_n_components",
     "load",

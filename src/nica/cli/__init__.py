@@ -10,6 +10,8 @@ from nica._config import kernels
 from nica._version import __version__
 from nica.cli._console import fail
 from nica.cli.demo import demo
+from nica.cli.diagnose import HELP as DIAGNOSE
+from nica.cli.diagnose import diagnose
 from nica.cli.info import info
 
 app = typer.Typer(
@@ -20,6 +22,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command(help=DIAGNOSE)(diagnose)
 app.command()(info)
 
 
