@@ -64,7 +64,8 @@ class Source:
             return Source(gzip.GzipFile(mode="rb", fileobj=file), self.name, self.waits)
         if head.startswith(ZSTD):
             pyarrow = need("pyarrow", "zstd files need")
-            return Source(pyarrow.CompressedInputStream(file, "zstd"), self.name, self.waits)
+            stream = _Zstd(pyarrow.CompressedInputStream(file, "zstd"))
+            return Source(stream, self.name, self.waits)
         return self
 
     def close(self) -> None:
@@ -91,6 +92,20 @@ class _File:
 
     def seekable(self) -> bool:
         return False
+
+
+class _Zstd:
+    """What pyarrow decompresses, by buffers: its `read` would lose the memory asked for at an error."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._stream.read_buffer(size).to_pybytes()
+        return data
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def blocks(source: Source) -> Iterator[bytes]:

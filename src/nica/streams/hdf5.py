@@ -18,6 +18,7 @@ from nica.streams._chunks import Reading
 from nica.streams._guard import DEPTH, OBJECTS, Refused, choose, guard
 
 DATASET = "data"  #: name of the dataset that is written
+COLUMNS = "columns"  #: attribute with the names
 CHUNK = 1 << 17  #: numbers in a chunk that is written
 
 
@@ -74,7 +75,10 @@ class Writer(BareSink):
         with h5py.File(final, "w", track_order=False) as file:
             dataset = fill(file, DATASET, self)
             if self.columns is not None:
-                dataset.attrs["columns"] = self.columns
+                texts = [name.encode() for name in self.columns]
+                longest = max((len(text) for text in texts), default=0) or 1
+                kind = h5py.string_dtype("utf-8", longest)
+                dataset.attrs[COLUMNS] = np.array(texts, f"S{longest}").astype(kind)
         return final
 
 
@@ -175,8 +179,16 @@ def _link(group: Any, key: str) -> tuple[int | None, str]:
 
 
 def _names(dataset: Any) -> list[str] | None:
-    """Names of the columns, if an attribute has them."""
-    if "columns" not in dataset.attrs or np.prod(dataset.attrs.get_id("columns").shape) > OBJECTS:
+    """Names of the columns, if an attribute has them, as texts of one length.
+
+    Texts of any length are kept in a heap, where the library can go round in circles if it is damaged.
+    """
+    if not h5py.h5a.exists(dataset.id, COLUMNS.encode()):
         return None
-    names = np.ravel(dataset.attrs["columns"])
-    return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+    attribute = h5py.h5a.open(dataset.id, COLUMNS.encode())
+    kind = attribute.get_type()
+    if not isinstance(kind, h5py.h5t.TypeStringID) or kind.is_variable_str():
+        return None
+    if np.prod(attribute.shape) > OBJECTS:
+        return None
+    return [name.decode() for name in np.ravel(dataset.attrs[COLUMNS])]

@@ -17,6 +17,7 @@ from scipy import io
 from nica.streams._bare import BareSink
 from nica.streams._chunks import Array, Chunks, Reading, as_float64
 from nica.streams._guard import WHOLE, check_packing, check_whole, choose, guard
+from nica.streams._mat5 import check_numbers
 from nica.streams.hdf5 import Reader as HDF5Reader
 from nica.streams.hdf5 import fill
 
@@ -57,7 +58,7 @@ class Old(Chunks):
         if names.count(key) > 1:
             raise ValueError(f"{self.name!r} has several variables {key!r}: it was damaged")
         shape, kind = found[key]
-        if kind not in NUMBERS.values() or len(shape) != 2:
+        if kind not in NUMBERS.values() or len(shape) != 2 or min(shape) < 0:
             raise ValueError(
                 f"{label!r} is a {kind} of size {shape}: give a matrix of real numbers, "
                 "(n_samples, n_channels)"
@@ -65,6 +66,8 @@ class Old(Chunks):
         size = np.dtype(kind).itemsize * int(np.prod(shape, dtype=object))
         check_whole(label, size, "save it in MATLAB with '-v7.3', which is read in pieces")
         check_packing(label, size, path.stat().st_size)
+        with guard(self.name, "MATLAB"):
+            check_numbers(path, key, size // np.dtype(kind).itemsize, label)
         with guard(self.name, "MATLAB"), open(path, "rb") as file:
             loaded = io.loadmat(file, variable_names=[key], verify_compressed_data_integrity=True)
             array = loaded[key]

@@ -12,10 +12,8 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from nica.streams._chunks import Array, Chunks, Reading, as_float64
+from nica.streams._guard import guard
 from nica.streams._sink import FileSink
-
-#: What NumPy and the system raise when a header lies or a file is cut.
-DAMAGE = (ValueError, EOFError, OverflowError, SyntaxError, TypeError, MemoryError, RecursionError)
 
 
 class Reader(Chunks):
@@ -25,10 +23,8 @@ class Reader(Chunks):
 
     def __init__(self, path: Path, reading: Reading) -> None:
         super().__init__(str(path), reading)
-        try:
+        with guard(self.name, ".npy"):
             array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except DAMAGE as error:
-            raise ValueError(f"{self.name!r} is no whole .npy file of numbers ({error})") from None
         self._array = samples(array, self.name)
         self._map: mmap.mmap | None = getattr(array, "_mmap", None)
         self.n_rows, n_columns = self._array.shape

@@ -125,9 +125,15 @@ class Writer(BareSink):
         options = {"use_dictionary": False, "write_page_checksum": True}
         with pq.ParquetWriter(final, schema, **options) as writer:
             for rows in self.bare(step):
-                columns = [pa.array(np.ascontiguousarray(column)) for column in rows.T]
+                columns = [_column(column) for column in rows.T]
                 writer.write_table(pa.table(columns, schema=schema), row_group_size=step)
         return final
+
+
+def _column(numbers: Array) -> pa.Array:
+    """Numbers as they are; `pyarrow.array` would import pandas first."""
+    data = pa.py_buffer(np.ascontiguousarray(numbers))
+    return pa.Array.from_buffers(pa.float64(), len(numbers), [None, data])
 
 
 def _real(kind: pa.DataType) -> bool:

@@ -197,6 +197,8 @@ def _page(path: Path, number: int, page: Any, label: str, name: str) -> Page:
         )
     if page.photometric == tifffile.PHOTOMETRIC.MINISWHITE:
         raise Refused(f"{name!r}: page {number} stores white as zero: invert it")
+    if len(page.dataoffsets) != int(np.prod(page.chunked, dtype=object)):
+        raise Refused(f"{name!r}: page {number} lacks some of its strips or tiles")
     if "Y" not in axes or "X" not in axes or page.dtype is None:
         raise Refused(f"{name!r}: page {number} is no image (its axes are {axes!r})")
     colours = shape[axes.index("S")] if "S" in axes else 1
