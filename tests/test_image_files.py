@@ -208,6 +208,12 @@ def test_images_that_are_refused(tmp_path):
         refuse("no whole|no images")
     path.write_bytes(data.replace(np.array([SHAPE[1]], "<u2").tobytes(), b"\xff\xff"))
     refuse("no whole|the limit is|claims")
+    with tifffile.TiffFile(path) as file:  # a height with more strips than there are
+        where = [file.pages[0].tags[tag].valueoffset for tag in ("ImageLength", "RowsPerStrip")]
+    for at, number in zip(where, (60_000, 1), strict=True):
+        data = data[:at] + np.array([number], "<u2").tobytes() + data[at + 2 :]
+    path.write_bytes(data)
+    refuse("lacks some of its strips")
     other = tmp_path / "x.png"
     png16(other)
     refuse("16 bits, of which 8 would be lost", other)

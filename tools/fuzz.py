@@ -108,13 +108,13 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     add("csv", lambda path: np.savetxt(path, X))
     add("ndjson", lambda path: path.write_bytes(b"[1, 2.5, -3e4]\n\n" * 20))
     images = (1000 * X[:30]).astype(np.uint16).reshape(3, 5, 6)
-    for options in (
-        {},
-        {"compression": "zlib"},
-        {"imagej": True},
-        {"tile": (16, 16), "byteorder": ">"},
-    ):
-        add("tif", lambda path, o=options: tifffile.imwrite(path, images, photometric=None, **o))  # type: ignore[misc]
+    tiffs: list[dict[str, Any]] = [
+        {}, {"compression": "zlib"}, {"imagej": True}, {"tile": (16, 16), "byteorder": ">"},
+        {"photometric": "rgb", "planarconfig": "separate"},
+    ]  # fmt: skip
+    for options in tiffs:
+        options = {"photometric": "minisblack", **options}
+        add("tif", lambda path, o=options: tifffile.imwrite(path, images, **o))  # type: ignore[misc]
     byte = images.astype("u1")
     for array, kind in [(images[0], "png"), (byte.T, "png"), (byte[0], "jpg"), (byte[0], "bmp")]:
         add(kind, lambda path, a=array: Image.fromarray(np.ascontiguousarray(a)).save(path))  # type: ignore[misc]
