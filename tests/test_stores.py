@@ -118,7 +118,10 @@ def test_hdf5_that_is_refused(tmp_path):
     refuse("no dataset of real numbers", x=h5py.Empty("f8"))
     refuse("give real numbers", "x", x=np.zeros((2, 2, 2)))
     refuse(r"unpacks .* to 2.91 TiB", x=made((10**11, 4), "f8", chunks=(1000, 4)))
-    refuse("chunks of 100000000 rows, 762.9 MiB", x=made((10**8, 1), "f8", chunks=(10**8, 1)))
+    refuse(
+        "chunks of 100000000 rows, of which 1 with 762.9 MiB have",
+        x=made((10**8, 1), "f8", chunks=(10**8, 1)),
+    )
     refuse("2097152 columns: the limit is 1048576", x=made((1, 1 << 21), "f8", chunks=(1, 1000)))
     refuse("groups more than 32 deep", x=deep)
     refuse("more than 32 links", "x", x=loop)
@@ -260,8 +263,12 @@ def test_zarr_that_is_refused(tmp_path):
     refuse("no whole zarr", lambda store: (store / "c/2/0").write_bytes(b""))
     refuse("to 72.76 TiB", lambda store: lie(store, shape=[10**12, 10]))
     refuse(
-        "limit is 256 MiB",
+        "limits are 4096 and 256 MiB",
         lambda store: lie(store, shape=[10**8, 1], chunk_grid=grid(10**8, 1)),
+    )
+    refuse(
+        "of which 30000 with 2.289 MiB have to be unpacked together: the limits are 4096 and",
+        lambda store: lie(store, shape=[40, 30000], chunk_grid=grid(10, 1)),
     )
     refuse("no whole zarr|no array", lambda store: lie(store, shape=[-5, 3]))
     refuse("no whole zarr|no array", lambda store: lie(store, data_type="object"))

@@ -4,8 +4,9 @@
 
 Valid files are changed at random: bits, numbers, pieces cut, doubled or moved; in half of the cases what
 is inside an archive or behind a checksum. Each reader may give rows, or raise ValueError or OSError with
-one line of text. Anything else is a finding: another exception, a warning, a crash, more than 10 seconds,
-more than 1.5 GiB. A case is told by its kind and number, so that it can be repeated:
+one line of text. Anything else is a finding: another exception, a warning, a crash, more than 20 seconds,
+more than 2 GiB (which a page of a Parquet file may claim). A case has a kind and a number, by which it
+can be repeated:
 
     python -m tools.fuzz --case csv:123
 """
@@ -36,8 +37,8 @@ import numpy as np
 import nica
 from nica.streams import open_chunks, open_sink
 
-SECONDS = 10  #: that a case may take
-MEMORY = 3 << 29  #: bytes that a case may need
+SECONDS = 20  #: that a case may take
+MEMORY = (2 << 30) + (1 << 27)  #: bytes that a case may need
 NUMBERS = 1_000_000  #: that are read of a file before it is believed
 LONGEST = 1000  #: letters of a message
 INTERESTING = (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nica.streams._chunks import Array, Chunks, Reading, as_float64
-from nica.streams._guard import BAND, check_packing, guard, size_of
+from nica.streams._guard import BAND, CHUNKS, check_packing, guard, size_of
 
 
 class BandReader(Chunks):
@@ -23,9 +23,9 @@ class BandReader(Chunks):
         self._array: Any = None
 
     def _take(
-        self, array: Any, label: str, stored: int, chunks: tuple[int, ...] | None, names: Any
+        self, array: Any, label: str, stored: int, names: Any, chunks: Any, inner: Any = None
     ) -> None:
-        """Check an array that was opened: `stored` bytes of it are on disk, in `chunks`."""
+        """Check an array that was opened: `stored` bytes of it are on disk, in `chunks` of `inner`."""
         with guard(self.name, self.kind):
             shape, dtype = tuple(map(int, array.shape)), np.dtype(array.dtype)
         if dtype.kind not in "fiub" or not 1 <= len(shape) <= 2:
@@ -42,17 +42,21 @@ class BandReader(Chunks):
         chosen = self._choose(width, texts)
         self._columns = None if chosen == list(range(width)) else chosen
         self._array, self._long = array, long
-        self._band = max(1, self.step)
+        self._band = self.step
         if chunks:
             tall = max(1, min(chunks[long], self.n_rows))
-            across = -(-width // chunks[wide]) * chunks[wide] if len(chunks) == 2 else 1
-            size = tall * across * dtype.itemsize
-            if size > BAND:
+            count = -(-width // chunks[wide]) if len(chunks) == 2 else 1
+            size = tall * count * (chunks[wide] if len(chunks) == 2 else 1) * dtype.itemsize
+            inside = int(
+                np.prod([-(-a // b) for a, b in zip(chunks, inner or chunks, strict=True)])
+            )
+            if size > BAND or count * inside > CHUNKS:
                 raise ValueError(
-                    f"{label!r} is stored in chunks of {tall} rows, {size_of(size)} of which would have "
-                    f"to be unpacked together: the limit is {size_of(BAND)}; store it in smaller chunks"
+                    f"{label!r} is stored in chunks of {tall} rows, of which {count * inside} with "
+                    f"{size_of(size)} have to be unpacked together: the limits are {CHUNKS} and "
+                    f"{size_of(BAND)}; store it in other chunks"
                 )
-            self._band = tall * max(1, self.step // tall)
+            self._band = tall * max(1, min(self.step // tall, CHUNKS // (count * inside)))
 
     def _chunks(self) -> Iterator[Array]:
         n = self.n_rows or 0

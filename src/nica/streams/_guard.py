@@ -13,6 +13,7 @@ T = TypeVar("T")
 
 WHOLE = 1 << 30  #: bytes of an array that has to be held as a whole
 BAND = 1 << 28  #: bytes of the chunks that have to be unpacked together to give one row
+CHUNKS = 4096  #: chunks of a store that are unpacked together
 UNPACKED = 1 << 30  #: bytes below which any compression is believed
 RATIO = 200  #: times that an array above that may be larger than what is stored of it
 OBJECTS = 10_000  #: arrays, groups or images in a file or folder

@@ -58,7 +58,7 @@ class Reader(BandReader):
                 f"{label!r} is kept in other files (virtual or external storage), which are not "
                 "opened: copy it into one file"
             )
-        self._take(dataset, label, stored, chunks, names)
+        self._take(dataset, label, stored, names, chunks)
 
     def close(self) -> None:
         """Close the file."""

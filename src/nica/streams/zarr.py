@@ -56,7 +56,7 @@ class Reader(BandReader):
             stored = _stored(path / key, label)
             chunks = array.shards or array.chunks
             names = array.attrs.asdict().get("columns")
-        self._take(array, label, stored, chunks, names)
+        self._take(array, label, stored, names, chunks, array.chunks)
 
     def _rows(self, first: int, last: int) -> Array:
         if self._blosc:
