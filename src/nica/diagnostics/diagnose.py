@@ -52,10 +52,9 @@ def diagnose(
     >>> mixture = nica.datasets.make_mixture(n_samples=5000, random_state=0)
     >>> nica.diagnose(mixture.X).verdict
     'OK'
-    >>> print(nica.diagnose(mixture.X[:20]))  # doctest: +ELLIPSIS
-    cannot say: no verdict is possible
-    20 samples of 3 channels, all of them looked at
-    - 20 distinct samples are too few for 3 sources: give at least 30
+    >>> few = nica.diagnose(mixture.X[:20])
+    >>> few.verdict, few.obstacles[0]
+    ('cannot say', '18 distinct samples are too few for 3 sources: give at least 30')
     """
     if model is not None and not hasattr(model, "unmixing_"):
         raise ValueError(
