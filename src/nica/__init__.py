@@ -9,7 +9,7 @@ _WHERE = {
     "NICA": "networks", "NSM": "networks", "OnlineWhitening": "networks", "load": "networks",
     "diagnose": "diagnostics", "estimate_n_components": "rank", "show_config": "_config",
 }  # fmt: skip
-_MODULES = ("datasets", "equations", "metrics", "offline", "rates", "streams", "theory")
+_MODULES = ("datasets", "equations", "metrics", "offline", "plotting", "rates", "streams", "theory")
 
 __all__ = [
     "__version__",

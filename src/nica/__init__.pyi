@@ -2,6 +2,7 @@ from nica import datasets as datasets
 from nica import equations as equations
 from nica import metrics as metrics
 from nica import offline as offline
+from nica import plotting as plotting
 from nica import rates as rates
 from nica import streams as streams
 from nica import theory as theory
@@ -26,6 +27,7 @@ __all__ = [
     "load",
     "metrics",
     "offline",
+    "plotting",
     "rates",
     "show_config",
     "streams",
