@@ -8,6 +8,7 @@ from nica._version import __version__
 _WHERE = {
     "NICA": "networks", "NSM": "networks", "OnlineWhitening": "networks", "load": "networks",
     "diagnose": "diagnostics", "estimate_n_components": "rank", "show_config": "_config",
+    "sweep": "replicas",
 }  # fmt: skip
 _MODULES = ("datasets", "equations", "metrics", "offline", "plotting", "rates", "streams", "theory")
 

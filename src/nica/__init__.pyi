@@ -14,6 +14,7 @@ from nica.networks import NSM as NSM
 from nica.networks import OnlineWhitening as OnlineWhitening
 from nica.networks import load as load
 from nica.rank import estimate_n_components as estimate_n_components
+from nica.replicas import sweep as sweep
 
 __all__ = [
     "NICA",
@@ -31,5 +32,6 @@ __all__ = [
     "rates",
     "show_config",
     "streams",
+    "sweep",
     "theory",
 ]
