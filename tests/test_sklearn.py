@@ -4,8 +4,10 @@ import numpy as np
 import pandas
 import polars
 import pytest
+import skops.io
 from helpers import mixture, same
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -120,3 +122,33 @@ def test_fit_starts_afresh_and_is_seeded(estimator):
     assert once.transform(X).tobytes() == again.transform(X).tobytes()
     assert once.n_iter_ == again.n_iter_ >= 1
     assert once.fit_transform(X).tobytes() == once.transform(X).tobytes()
+
+
+@every
+def test_skops_round_trip(estimator):
+    """What has to be trusted is this project's own classes, and nothing else."""
+    X = mixture(5, 300, 3)[1]
+    model = estimator(2, half_life=500, random_state=0).partial_fit(X)
+    file = skops.io.dumps(model)
+    unknown = skops.io.get_untrusted_types(data=file)
+    assert all(name.startswith("nica.") for name in unknown)
+    twin = skops.io.loads(file, trusted=unknown)
+    assert same(twin.__getstate__(), model.__getstate__())
+    assert twin.partial_fit(X).transform(X).tolist() == model.partial_fit(X).transform(X).tolist()
+
+
+def test_column_transformer():
+    frame = pandas.DataFrame(mixture(6, 400, 3)[1], columns=["a", "b", "c"])
+    frame["kind"] = 1.0
+    columns = ColumnTransformer(
+        [("sources", NICA(2, random_state=0), ["a", "c"])], remainder="passthrough"
+    )
+    Y = columns.set_output(transform="pandas").fit_transform(frame)
+    assert list(Y.columns) == [
+        "sources__nica0",
+        "sources__nica1",
+        "remainder__b",
+        "remainder__kind",
+    ]
+    expected = NICA(2, random_state=0).fit(frame[["a", "c"]]).transform(frame[["a", "c"]])
+    assert Y.to_numpy()[:, :2].tolist() == expected.tolist()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from nica._core import find_bad
+from nica.networks._containers import to_numpy
 
 Array = NDArray[np.float64]
 
@@ -26,6 +27,9 @@ def checked(
     the columns of an array that comes with names.
     """
     reset = channels is None
+    if not isinstance(X, np.ndarray):
+        X, own = to_numpy(X)
+        names = own if names is None else names
     if names is not None and np.shape(X)[1:] == (len(names),):
         return _named(estimator, np.asarray(X), channels, names)
     if (

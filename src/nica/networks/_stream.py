@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from nica import _config
 from nica._core import Network, find_bad
 from nica.networks import _auto, _save
+from nica.networks._containers import like
 from nica.networks._samples import (
     LIMIT,
     Array,
@@ -109,7 +110,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if out is not None:
                 raise ValueError("out= needs X as one array, not an iterable of chunks")
             return self._separate_chunks(X)
-        return self._learn(X, True if out is None else out)
+        Y = self._learn(X, True if out is None else out)
+        return like(X, Y, self) if out is None else Y
 
     def separate_one(self, x: Array) -> Array:
         """Learn from a single sample and return its output; the fastest way to feed one at a time.
@@ -157,6 +159,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         Y : array (n_samples, n_outputs)
+            Torch tensors, xarray's arrays and others of the array API come out as what went in.
         """
         core = self._ready()
         source = checked(self, X, self._settings["k"])
@@ -164,7 +167,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         for start, block in blocks(source):
             check_finite(self, block, start)
             core.apply(block, Y[start : start + len(block)])
-        return Y
+        result: Array = like(X, Y, self)
+        return result
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._core is not None

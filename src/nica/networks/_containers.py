@@ -1,0 +1,43 @@
+"""Arrays of other libraries: what goes in as one of theirs comes out as one of theirs.
+
+Torch tensors, arrays of the array API standard, and xarray's with names. Data frames are
+scikit-learn's business (``set_output``).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def _library(X: Any) -> str:
+    return type(X).__module__.partition(".")[0]
+
+
+def to_numpy(X: Any) -> tuple[Any, Sequence[str] | None]:
+    """X as NumPy has it, and the names of its columns if it brings any; other things as they are."""
+    if _library(X) == "torch":
+        return X.detach().cpu().numpy(), None
+    if _library(X) == "xarray":
+        names = X.coords[X.dims[1]].values.tolist() if X.dims[1:] and X.dims[1] in X.coords else []
+        return X.values, names if names and all(isinstance(name, str) for name in names) else None
+    if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray):
+        return np.from_dlpack(X), None
+    return X, None
+
+
+def like(X: Any, Y: Any, estimator: Any) -> Any:
+    """Outputs Y of an estimator, as the library of X has them."""
+    if _library(X) == "torch":
+        return sys.modules["torch"].from_numpy(Y).to(X.device)
+    if _library(X) == "xarray":
+        rows = X.dims[0]
+        along = {name: c for name, c in X.coords.items() if c.dims == (rows,)}
+        names = {"component": estimator.get_feature_names_out().tolist()}
+        return type(X)(Y, dims=(rows, "component"), coords=along | names, attrs=X.attrs)
+    if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray):
+        return X.__array_namespace__().asarray(Y)
+    return Y
