@@ -17,6 +17,10 @@ def _library(X: Any) -> str:
     return type(X).__module__.partition(".")[0]
 
 
+def _standard(X: Any) -> bool:
+    return hasattr(X, "__array_namespace__") and not isinstance(X, (np.ndarray, np.generic))
+
+
 def to_numpy(X: Any) -> tuple[Any, Sequence[str] | None]:
     """X as NumPy has it, and the names of its columns if it brings any; other things as they are."""
     if _library(X) == "torch":
@@ -24,7 +28,7 @@ def to_numpy(X: Any) -> tuple[Any, Sequence[str] | None]:
     if _library(X) == "xarray":
         names = X.coords[X.dims[1]].values.tolist() if X.dims[1:] and X.dims[1] in X.coords else []
         return X.values, names if names and all(isinstance(name, str) for name in names) else None
-    if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray):
+    if _standard(X):
         return np.from_dlpack(X), None
     return X, None
 
@@ -38,6 +42,6 @@ def like(X: Any, Y: Any, estimator: Any) -> Any:
         along = {name: c for name, c in X.coords.items() if c.dims == (rows,)}
         names = {"component": estimator.get_feature_names_out().tolist()}
         return type(X)(Y, dims=(rows, "component"), coords=along | names, attrs=X.attrs)
-    if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray):
+    if _standard(X):
         return X.__array_namespace__().asarray(Y)
     return Y
