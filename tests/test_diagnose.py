@@ -284,9 +284,9 @@ def test_it_can_be_shown_in_every_way():
 
 def test_it_can_be_drawn():
     pytest.importorskip("matplotlib")
-    figure = nica.diagnose(mixed(sources(n=500), 5, noise=0.05), 3).plot()
+    figure = nica.diagnose(mixed(sources(n=500), 5, noise=0.05), 3).plot().figure_
     assert len(figure.axes) == 3
-    figure = nica.diagnose(np.zeros((5, 2))).plot()
+    figure = nica.diagnose(np.zeros((5, 2))).plot().figure_
     assert "cannot say" in figure.get_suptitle()
 
 

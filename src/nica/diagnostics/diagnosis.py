@@ -15,6 +15,7 @@ from nica.rank import Rank
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from nica.plotting import DiagnosisDisplay
     from nica.report import Html
 
 Array = NDArray[np.float64]
@@ -206,21 +207,22 @@ class Diagnosis:
     def _repr_html_(self) -> str:
         return "\n".join(self.parts())
 
-    def plot(self, fig: Any = None) -> Any:
+    def plot(self, ax: Any = None) -> DiagnosisDisplay:
         """Draw spectrum, reliability of each source, and its values near zero; needs matplotlib.
 
         Parameters
         ----------
-        fig : matplotlib Figure, default=None
-            Where to draw; None makes one.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
 
         Returns
         -------
-        matplotlib Figure
+        nica.plotting.DiagnosisDisplay
+            The figure is its ``figure_``.
         """
-        from nica.diagnostics._plot import draw
+        from nica.plotting import DiagnosisDisplay
 
-        return draw(self, fig)
+        return DiagnosisDisplay(self).plot(ax)
 
 
 def _plain(value: Any) -> Any:

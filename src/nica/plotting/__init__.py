@@ -15,6 +15,27 @@ Examples
 
 from nica.plotting._palette import DARK, LIGHT, Palette
 from nica.plotting._style import colors, style
+from nica.plotting.convergence import ConvergenceDisplay
+from nica.plotting.diagnosis import DiagnosisDisplay
+from nica.plotting.images import ImagesDisplay
 from nica.plotting.network import NetworkDisplay
+from nica.plotting.sources import SourcesDisplay
+from nica.plotting.spectrum import SpectrumDisplay
+from nica.plotting.weights import WeightsDisplay
+from nica.plotting.whitened import WhitenedDisplay
 
-__all__ = ["DARK", "LIGHT", "NetworkDisplay", "Palette", "colors", "style"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "ConvergenceDisplay",
+    "DiagnosisDisplay",
+    "ImagesDisplay",
+    "NetworkDisplay",
+    "Palette",
+    "SourcesDisplay",
+    "SpectrumDisplay",
+    "WeightsDisplay",
+    "WhitenedDisplay",
+    "colors",
+    "style",
+]

@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nica.plotting._style import own_style, palette_of
 
@@ -88,3 +89,11 @@ def _within(ax: Any, grid: dict[str, Any]) -> Any:
     options = dict(grid)
     shape = options.pop("nrows", 1), options.pop("ncols", 1)
     return spec.subgridspec(*shape, **options.pop("gridspec_kw", {})).subplots(**options)
+
+
+def matrix(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Numbers in two dimensions."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2:
+        raise ValueError(f"{name} has shape {array.shape}: give a matrix")
+    return array

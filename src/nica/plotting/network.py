@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nica.plotting._display import Display
+from nica.plotting._display import Display, matrix
 
 if TYPE_CHECKING:
     from nica.plotting._palette import Palette
@@ -53,9 +53,7 @@ class NetworkDisplay(Display):
         self, *, w_yh: Any = None, w_yy: Any = None, w_hx: Any = None, w_hg: Any = None
     ) -> None:
         given = {"w_hx": w_hx, "w_hg": w_hg, "w_yh": w_yh, "w_yy": w_yy}
-        self.weights = {
-            name: np.asarray(w, dtype=np.float64) for name, w in given.items() if w is not None
-        }
+        self.weights = {name: matrix(name, w) for name, w in given.items() if w is not None}
         names = set(self.weights)
         if names not in ({"w_hx", "w_hg"}, {"w_yh", "w_yy"}, set(given)):
             raise ValueError(
@@ -107,8 +105,6 @@ class NetworkDisplay(Display):
         """Neurons of each population; weights that do not fit together are refused."""
         sizes: dict[str, int] = {}
         for name, w in self.weights.items():
-            if w.ndim != 2:
-                raise ValueError(f"{name} has shape {w.shape}: give a matrix")
             for population, n in zip(name[2:], w.shape, strict=True):
                 if sizes.setdefault(population, n) != n:
                     raise ValueError(
