@@ -13,6 +13,8 @@ from nica.cli.demo import demo
 from nica.cli.diagnose import HELP as DIAGNOSE
 from nica.cli.diagnose import diagnose
 from nica.cli.info import info
+from nica.cli.separate import HELP as SEPARATE
+from nica.cli.separate import separate
 
 app = typer.Typer(
     name="nica",
@@ -21,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(help=SEPARATE)(separate)
 app.command()(demo)
 app.command(help=DIAGNOSE)(diagnose)
 app.command()(info)

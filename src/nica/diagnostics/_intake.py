@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +32,10 @@ class Intake:
 def take(X: Any) -> Intake:
     """Gather at most `MOST` samples of an array or of chunks, in order, and look for obstacles."""
     names = [str(name) for name in getattr(X, "columns", None) or []]
-    if is_chunks(X):
-        rows, n, bad = _of_chunks(X)
+    streamed = isinstance(X, Selection) or is_chunks(X)
+    if streamed:
+        selection = X if isinstance(X, Selection) else _of_chunks(X)
+        rows, n, bad = selection.rows(), selection.n_samples, selection.bad
     else:
         source = X if isinstance(X, np.ndarray) else np.asarray(X)
         if source.ndim != 2 or source.dtype.kind not in "fiub":
@@ -49,7 +51,7 @@ def take(X: Any) -> Intake:
         names = [str(j) for j in range(rows.shape[1])]
     intake = Intake(rows, n, names, [])
     if bad is None and (row := find_bad(rows, LIMIT)) >= 0:
-        bad = _chosen(0, len(rows), _step(n))[row] if not is_chunks(X) else row, rows[row]
+        bad = _chosen(0, len(rows), _step(n))[row] if not streamed else row, rows[row]
     if bad is not None:
         intake.obstacles.append(_about_bad(*bad, names))
     else:
@@ -90,28 +92,50 @@ def _first_bad(source: NDArray[Any]) -> tuple[int, Array] | None:
     return None
 
 
-def _of_chunks(chunks: Iterable[Any]) -> tuple[Array, int, tuple[int, Array] | None]:
-    """Selection from a stream of unknown length: when it grows too long, each second row goes."""
-    kept: list[Array] = []
-    n = held = 0
-    step = 1
-    bad: tuple[int, Array] | None = None
-    for chunk in _as_arrays(chunks):
-        if bad is None and (row := find_bad(chunk, LIMIT)) >= 0:
-            bad = n + int(row), np.asarray(chunk[row])
-        here = _chosen(n // step, (n + len(chunk)) // step + 1, step)
+class Selection:
+    """Selection from a stream of unknown length: when it grows too long, each second row goes.
+
+    Give `take` one to diagnose what went by.
+    """
+
+    def __init__(self, columns: Sequence[str] | None = None) -> None:
+        self.columns = columns
+        self.n_samples = 0
+        self.bad: tuple[int, Array] | None = None
+        self._kept: list[Array] = []
+        self._held = 0
+        self._step = 1
+
+    def add(self, chunk: Array) -> None:
+        """Look at the next samples."""
+        n = self.n_samples
+        if self.bad is None and (row := find_bad(chunk, LIMIT)) >= 0:
+            self.bad = n + int(row), np.array(chunk[row])
+        here = _chosen(n // self._step, (n + len(chunk)) // self._step + 1, self._step)
         here = here[(here >= n) & (here < n + len(chunk))] - n
-        kept.append(chunk[here])
-        n, held = n + len(chunk), held + len(here)
-        while held > 2 * MOST:
-            together = np.concatenate(kept)
+        self.n_samples += len(chunk)
+        if len(here):
+            self._kept.append(chunk[here])
+            self._held += len(here)
+        while self._held > 2 * MOST:
+            together = np.concatenate(self._kept)
             together = together[_chosen(0, len(together) // 2, 2)]
-            kept, held, step = [together], len(together), 2 * step
-    if not kept:
-        raise ValueError("X is an iterable without chunks: give at least one")
-    rows = np.concatenate(kept)
-    again = _step(len(rows))
-    return rows[_chosen(0, len(rows) // again, again)], n, bad
+            self._kept, self._held, self._step = [together], len(together), 2 * self._step
+
+    def rows(self) -> Array:
+        """What is selected by now, at most `MOST` rows."""
+        if not self._kept:
+            raise ValueError("X is an iterable without chunks: give at least one")
+        rows = np.concatenate(self._kept)
+        step = _step(len(rows))
+        return rows[_chosen(0, len(rows) // step, step)]
+
+
+def _of_chunks(chunks: Iterable[Any]) -> Selection:
+    selection = Selection()
+    for chunk in _as_arrays(chunks):
+        selection.add(chunk)
+    return selection
 
 
 def _as_arrays(chunks: Iterable[Any]) -> Iterator[Array]:

@@ -23,26 +23,26 @@ FORMAT = "nica model 1"
 NOTES = ("_seed", "_starts", "_warned", "_next_look", "n_bad_samples_", "n_iter_", "n_features_in_")
 
 
-def save(model: StreamNetwork, path: Any) -> None:
-    """Write a model to a temporary file beside ``path``, then rename it."""
+def save(model: StreamNetwork, path: Any, **notes: str) -> None:
+    """Write a model, and further notes, to a temporary file beside ``path``, then rename it."""
     from safetensors.numpy import save as to_bytes
 
-    parameters = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
-    notes = {name: getattr(model, name) for name in NOTES}
+    parameters = {name: plain(value) for name, value in model.get_params(deep=False).items()}
+    counts = {name: getattr(model, name) for name in NOTES}
     if model._chosen is not None:
-        notes["n_components_"] = model._chosen
+        counts["n_components_"] = model._chosen
     if hasattr(model, "feature_names_in_"):
-        notes["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
+        counts["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
     about = {
         "nica": __version__,
         "class": type(model).__name__,
         "parameters": parameters,
-        "notes": notes,
+        "notes": counts,
     }
     text = json.dumps(about)
     arrays = {name: np.ascontiguousarray(a) for name, a in model._state().items()}
-    metadata = {
-        "format": FORMAT, "model": text, "sha256": _digest(text, arrays),
+    metadata = notes | {
+        "format": FORMAT, "model": text, "sha256": _digest(text, arrays, notes),
     }  # fmt: skip
     write_whole(Path(path), to_bytes(arrays, metadata))
 
@@ -71,6 +71,11 @@ def load(path: Any) -> StreamNetwork:
     >>> bool(np.array_equal(copy.separate(X), model.separate(X)))
     True
     """
+    return read(path)[0]
+
+
+def read(path: Any) -> tuple[StreamNetwork, dict[str, str]]:
+    """Read a model and the notes that were saved with it."""
     from safetensors import SafetensorError, safe_open
 
     path = Path(path)
@@ -92,7 +97,8 @@ def load(path: Any) -> StreamNetwork:
             f"{metadata.get('format')!r}, not {FORMAT!r})"
         )
     text = metadata.get("model", "")
-    if metadata.get("sha256") != _digest(text, arrays):
+    notes = {key: metadata[key] for key in metadata if key not in ("format", "model", "sha256")}
+    if metadata.get("sha256") != _digest(text, arrays, notes):
         raise ValueError(
             f"{os.fspath(path)!r} was changed after it was saved (its checksum is wrong): "
             "save the model again"
@@ -101,7 +107,7 @@ def load(path: Any) -> StreamNetwork:
     try:
         model = json.loads(text)
         writer = str(model["nica"])
-        return _rebuild(model, arrays)
+        return _rebuild(model, arrays), notes
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise ValueError(
             f"{os.fspath(path)!r} was written by nica {writer} and does not fit nica {__version__}: "
@@ -131,7 +137,7 @@ def _rebuild(model: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> StreamNe
 
     if model["class"] not in networks.__all__:
         raise ValueError(f"there is no network called {model['class']!r}")
-    parameters = {name: _rich(value) for name, value in model["parameters"].items()}
+    parameters = {name: rich(value) for name, value in model["parameters"].items()}
     estimator: StreamNetwork = getattr(networks, model["class"])(**parameters)
     notes = model["notes"]
     if "n_components_" in notes:
@@ -179,15 +185,17 @@ def _check_counters(estimator: StreamNetwork, arrays: dict[str, NDArray[Any]]) -
         raise ValueError(f"its counters are impossible: {now}")
 
 
-def _digest(text: str, arrays: dict[str, NDArray[Any]]) -> str:
+def _digest(text: str, arrays: dict[str, NDArray[Any]], notes: dict[str, str]) -> str:
     digest = hashlib.sha256(text.encode())
+    for name in sorted(notes):
+        digest.update(json.dumps([name, notes[name]]).encode())
     for name in sorted(arrays):
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(arrays[name]).tobytes())
     return digest.hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A parameter as JSON."""
     if isinstance(value, Time):
         return {"rate": "Time", "values": [float(value.a), float(value.b)]}
@@ -200,7 +208,8 @@ def _plain(value: Any) -> Any:
     return None  # a generator: its seed has been drawn, and the seed is saved
 
 
-def _rich(value: Any) -> Any:
+def rich(value: Any) -> Any:
+    """A parameter as it was before `plain`."""
     if isinstance(value, dict):
         kind = {"Time": Time, "Activity": Activity}[value["rate"]]
         return kind(*value["values"])

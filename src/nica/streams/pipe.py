@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
+import os
+import select
 import shutil
+import stat
+import struct
+import termios
+import time
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from nica.streams._chunks import Array
 from nica.streams._registry import need
 from nica.streams._sink import FileSink, Sink
+
+PATIENCE = 1.0  #: seconds that a checkpoint waits for the reader of a pipe
 
 
 class Encoder(Protocol):
@@ -57,8 +66,10 @@ class TextSink(FileSink):
 class PipeSink(Sink):
     """Lines to a pipe or a device: each chunk is on its way when `write` returns.
 
-    What went through a pipe cannot be taken back: `discard` only stops, and ``resume_at`` goes on
-    behind the row of the checkpoint.
+    What went through a pipe cannot be taken back: `discard` only stops. `checkpoint` waits until the
+    reader has taken all rows, at most `PATIENCE` seconds, then raises TimeoutError; ``resume_at`` goes on
+    behind the row of the checkpoint, and the reader must drop what came behind it. Where standard output
+    is a file, what is behind the row is cut off.
     """
 
     def __init__(
@@ -75,10 +86,26 @@ class PipeSink(Sink):
         self._stream = stream
         self._encoder = encoder
         self._bytes = 0
+        self._handle, self._mode = _handle(stream)
+        self._base = _place(self._handle) if stat.S_ISREG(self._mode) else 0
         if resume_at is None:
             self._send(encoder.head())
         else:
-            self.rows_written, self._bytes = int(resume_at["rows"]), int(resume_at["bytes"])
+            self._resume(int(resume_at["rows"]), int(resume_at["bytes"]), int(resume_at["base"]))
+
+    def _resume(self, rows: int, size: int, base: int) -> None:
+        self.rows_written, self._bytes = rows, size
+        if not stat.S_ISREG(self._mode):
+            return
+        self._base = base
+        has = os.fstat(self._handle).st_size
+        if has < base + size:
+            raise ValueError(
+                f"the file at {self.name!r} has {has} bytes, fewer than the {base + size} of the "
+                "checkpoint: append to what was written before, with >>"
+            )
+        os.ftruncate(self._handle, base + size)
+        os.lseek(self._handle, 0, os.SEEK_END)
 
     def _send(self, data: bytes) -> None:
         self._stream.write(data)
@@ -89,7 +116,11 @@ class PipeSink(Sink):
         self._send(self._encoder.rows(rows))
 
     def _position(self) -> dict[str, Any]:
-        return {"bytes": self._bytes}
+        if stat.S_ISREG(self._mode):
+            os.fsync(self._handle)
+        elif stat.S_ISFIFO(self._mode):
+            _drained(self._handle)
+        return {"bytes": self._bytes, "base": self._base}
 
     def _commit(self) -> None:
         self._stream.flush()
@@ -101,3 +132,31 @@ class PipeSink(Sink):
     def _close(self) -> None:
         if self._ours:
             self._stream.close()
+
+
+def _handle(stream: BinaryIO) -> tuple[int, int]:
+    """Number and kind of what is open; of streams that are no files, none."""
+    try:
+        handle = stream.fileno()
+        return handle, os.fstat(handle).st_mode
+    except (OSError, ValueError):
+        return -1, 0
+
+
+def _place(handle: int) -> int:
+    """Where the next byte will go."""
+    if fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_APPEND:
+        return os.fstat(handle).st_size
+    return os.lseek(handle, 0, os.SEEK_CUR)
+
+
+def _drained(handle: int) -> None:
+    """Wait until the reader has taken all that is in a pipe: what fsync is to a file."""
+    end = time.monotonic() + PATIENCE
+    poll = select.poll()
+    poll.register(handle, select.POLLERR)
+    while struct.unpack("i", fcntl.ioctl(handle, termios.FIONREAD, b"\0" * 4))[0]:
+        if poll.poll(1):
+            raise BrokenPipeError("the reader of the pipe has gone")
+        if time.monotonic() > end:
+            raise TimeoutError("the reader of the pipe does not take what is in it")

@@ -1,0 +1,187 @@
+"""A run in the terminal: begun or resumed, watched, ended, judged and summed up."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from nica._job import Job, Outcome, Run, Stopped, read_checkpoint, run
+from nica._job.checkpoint import Checkpoint
+from nica.cli._console import err, fail, out
+from nica.cli._watch import Watcher
+from nica.cli._words import as_options
+
+STRICT = ("failed", "cannot say")
+
+
+@dataclass
+class Session:
+    """What was asked for; `go` does it and ends the process as Unix expects."""
+
+    wish: dict[str, Any]
+    checkpoint: str | None
+    every: float
+    resume: str | None
+    quiet: bool
+    as_json: bool
+    diagnose: bool
+    strict: bool
+
+    def go(self) -> None:
+        """Run, then tell."""
+        number = 0
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always")
+                warnings.showwarning = self._warn
+                job, found = self._begin()
+                with Watcher(not self.quiet, found is not None) as watch:
+                    outcome, done = run(
+                        job,
+                        checkpoint=self._file,
+                        every=self.every,
+                        resume=found,
+                        watch=watch if watch.shown else None,
+                        select=self.diagnose,
+                    )
+                verdict = self._verdict(done)
+        except Stopped as stop:
+            number = stop.number
+        except BrokenPipeError:
+            number = signal.SIGPIPE
+        except OSError as error:
+            fail(self._about(error) + self._remedy())
+        except MemoryError:
+            fail("there is not memory enough for this")
+        except (ValueError, TypeError, ImportError, FloatingPointError) as error:
+            fail(as_options(str(error)) + self._remedy())
+        if number:
+            self._end(number)
+        self._tell(outcome, verdict)
+        if self.strict and verdict is not None and verdict.verdict in STRICT:
+            raise typer.Exit(3)
+
+    # ---------------------------------------------------------------------------------- begin
+
+    @property
+    def _file(self) -> str | None:
+        """Where checkpoints go: a resumed run goes on with its own."""
+        return self.checkpoint or self.resume
+
+    def _begin(self) -> tuple[Job, Checkpoint | None]:
+        if self.resume is None:
+            if self.checkpoint and os.path.exists(self.checkpoint):
+                raise FileExistsError(
+                    f"{self.checkpoint!r} is there already: go on with --resume {self.checkpoint}, or "
+                    "delete it"
+                )
+            self._check_folder(self.checkpoint, self.wish.get("save"))
+            parameters = self.wish["parameters"]
+            if "model" in self.wish:
+                own = [name for name in parameters if name != "on_bad"]
+                if own:
+                    raise ValueError(
+                        f"{own[0]}= cannot be given with model=: the model has its own"
+                    )
+            else:
+                parameters.setdefault("random_state", 0)
+            return Job(**self.wish), None
+        if not os.path.exists(self.resume):
+            raise FileNotFoundError(
+                f"no checkpoint {self.resume!r}: the run has ended, or had not begun to save; start it "
+                "with --checkpoint"
+            )
+        found = read_checkpoint(self.resume)
+        stored = found.job.plain() | {"source": found.job.source}
+        for name, value in self.wish.items():
+            other = stored[name]
+            if isinstance(value, dict):
+                changed = [key for key in value if other.get(key) != value[key]]
+                if changed:
+                    raise ValueError(
+                        f"{changed[0]}= is not as in the checkpoint ({other.get(changed[0])!r}): "
+                        "leave it out, or start again without --resume"
+                    )
+            elif other != value:
+                raise ValueError(
+                    f"the checkpoint is of a run with {name} {other!r}, not {value!r}: leave it "
+                    "out, or start again without --resume"
+                )
+        return found.job, found
+
+    def _check_folder(self, *files: str | None) -> None:
+        for file in files:
+            folder = os.path.dirname(os.path.abspath(file)) if file else None
+            if folder and not os.path.isdir(folder):
+                raise FileNotFoundError(f"no folder {folder!r} to write {file!r} in")
+            if folder and not os.access(folder, os.W_OK):
+                raise PermissionError(f"cannot write {file!r}: the folder does not allow it")
+
+    # ------------------------------------------------------------------------------------ end
+
+    def _end(self, number: int) -> NoReturn:
+        """End by the signal itself, as the shell wants to see it; a closed pipe says nothing."""
+        if number != signal.SIGPIPE:
+            name = signal.Signals(number).name
+            err.print(f"nica: stopped by {name}{self._remedy()}", markup=False, soft_wrap=True)
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        raise typer.Exit(128 + number)  # not reached
+
+    def _remedy(self) -> str:
+        """How to go on, if that is possible."""
+        if self._file and os.path.exists(self._file):
+            return f"; go on with: nica separate --resume {self._file}"
+        if self._file is None and "source" in self.wish:
+            return ""
+        return "; nothing was saved yet"
+
+    def _about(self, error: OSError) -> str:
+        if error.strerror is None or (error.filename is None and not error.errno):
+            return as_options(str(error))
+        where = error.filename or self.wish.get("out", "the output")
+        return f"{error.strerror}: {where!r}"
+
+    def _warn(self, message: Any, *_: Any, **__: Any) -> None:
+        if not self.quiet:
+            text = as_options(str(message))
+            err.print(f"nica: warning: {text}", markup=False, soft_wrap=True, style="yellow")
+
+    # ----------------------------------------------------------------------------------- tell
+
+    def _verdict(self, done: Run) -> Any:
+        """What `nica.diagnose` says of the samples that went by; None if it was not asked."""
+        if not self.diagnose or done.selection is None or not done.selection.n_samples:
+            return None
+        if not hasattr(done.network, "unmixing_"):
+            return None
+        from nica.diagnostics import diagnose
+
+        return diagnose(done.selection, model=done.network, random_state=0)
+
+    def _tell(self, outcome: Outcome, verdict: Any) -> None:
+        place: Console = err if outcome.out == "-" else out
+        if self.as_json:
+            found = outcome.to_dict()
+            found["verdict"] = None if verdict is None else verdict.to_dict()
+            typer.echo(json.dumps(found), err=outcome.out == "-")
+        elif not self.quiet:
+            for line in outcome.lines():
+                place.print(line, markup=False, soft_wrap=True)
+        if verdict is None or self.as_json:
+            return
+        if verdict.verdict != "OK":
+            err.print(f"nica: warning: {verdict}", markup=False, soft_wrap=True, style="yellow")
+        elif not self.quiet:
+            place.print(f"Verdict: {verdict.verdict}: {verdict.reason}", soft_wrap=True)
