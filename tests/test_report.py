@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from PIL import Image
 
+import nica
 from nica import report
+from nica.report._record import Extremes
 
-VOID = {"meta", "img", "path"}  # elements without an end tag, as report writes them
+VOID = {"meta", "img", "path", "circle"}  # elements without an end tag, as report writes them
 
 # What a browser keeps as it stands: no control characters, and no line ends to normalise.
 texts = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=30)
@@ -58,7 +60,10 @@ def full_page(text="a name"):
             report.paragraph(text),
             report.note(text),
             report.table([text, text], [[text, 1.5], [text, text]], good=[True, False]),
-            report.traces({text: rng.normal(size=(50, 3))}),
+            report.traces({text: rng.normal(size=(50, 3))}, names={text: [text] * 3}),
+            report.bands(text, [[0.0], [1.0]], [[1.0], [2.0]], [text]),
+            report.spectrum([9.0, 1.0], 1),
+            report.picture(report.png(rng.random((2, 2))), text),
             report.curve([1, 10, 100], {text: [1, 0.1, 0.01]}, xlabel=text, ylabel=text),
             report.images({text: rng.random((2, 4, 5))}, [text, text]),
             report.parameters({text: text}),
@@ -71,7 +76,7 @@ def test_page_is_well_formed_and_asks_nobody():
     page = full_page()
     reader = Reader(page)
     assert "default-src 'none'" in page
-    assert len(reader.addresses) == 2
+    assert len(reader.addresses) == 3
     assert all(address.startswith("data:image/png;base64,") for address in reader.addresses)
     assert not {"script", "link", "iframe", "object"} & set(reader.tags)
     assert "url(" not in page
@@ -189,3 +194,70 @@ def test_save_leaves_nothing_behind_when_it_fails(tmp_path):
     with pytest.raises(OSError, match="directory"):
         report.save(full_page(), folder)
     assert list(tmp_path.iterdir()) == [folder]
+
+
+# ------------------------------------------------------------------------------ whole runs
+
+
+@given(
+    st.lists(st.integers(0, 900), min_size=1, max_size=12), st.integers(0, 2**31), st.floats(0, 0.3)
+)
+def test_extremes_do_not_depend_on_the_chunks(sizes, seed, bad):
+    rng = np.random.default_rng(seed)
+    Y = rng.normal(size=(sum(sizes), 2))
+    Y[rng.random(Y.shape) < bad] = np.nan
+    whole, parts = Extremes(2), Extremes(2)
+    whole.add(Y)
+    for rows in np.split(Y, np.cumsum(sizes)[:-1]):
+        parts.add(rows)
+    length, low, high = parts.get()
+    np.testing.assert_array_equal(np.array([low, high]), whole.get()[1:])
+    assert len(low) == -(-len(Y) // length) <= 1200
+    with np.errstate(all="ignore"):
+        for i in range(len(low)):
+            stretch = Y[i * length : (i + 1) * length]
+            np.testing.assert_array_equal(low[i], np.fmin.reduce(stretch, axis=0))
+            np.testing.assert_array_equal(high[i], np.fmax.reduce(stretch, axis=0))
+
+
+def test_a_long_and_wide_run_makes_a_small_page_that_says_what_it_left_out():
+    rng = np.random.default_rng(0)
+    record = report.Record()
+    for _ in range(20):
+        Y = np.abs(rng.normal(size=(20_000, 40)))
+        record.add(np.hstack([Y] * 3), Y)
+    page = report.separation(record, object(), source="x", run={"files": "y"})
+    assert len(page.encode()) < 5_000_000 / 4
+    assert "of every 512 samples. Of 40 sources the first 20 are shown." in page
+    assert "Of 120 channels the first 20 are shown." in page
+    assert "The last 200 of 400,000 samples" in page
+    assert "Not diagnosed" in page
+
+
+def test_the_verdict_comes_first_and_hostile_names_are_text():
+    mixture = nica.datasets.make_mixture(n_samples=3000, random_state=0)
+    model, name = nica.NICA(3, random_state=0), "<script>alert(1)</script>"
+    record = report.Record.of(mixture.X, model.separate(mixture.X), model)
+    diagnosis = nica.diagnose(mixture.X, model=model)
+    page = report.separation(
+        record, model, diagnosis=diagnosis, source=name, names=[name] * 3, run={name: name}
+    )
+    reader = Reader(page)
+    assert "script" not in reader.tags
+    assert reader.texts.count(name) >= 3 + 3 + 2  # channels twice, the run
+    assert (
+        page.index("OK: nothing speaks") < page.index("<h2>Sources") < page.index("<h2>Diagnosis")
+    )
+    assert "random_state" in page
+    assert len(record.t) >= 1
+    assert record.unexplained[-1] < 0.05
+    found = report.diagnosed(diagnosis, source=name)
+    assert "script" not in Reader(found).tags
+
+
+def test_a_record_of_nothing_still_makes_a_page():
+    assert "There were no samples." in report.separation(report.Record(), object())
+    with pytest.raises(ValueError, match="give samples and their outputs"):
+        report.Record.of(np.ones((3, 2)), np.ones((2, 2)))
+    with pytest.raises(ValueError, match="no PNG file"):
+        report.picture(b"GIF", "x")

@@ -105,10 +105,4 @@ def diagnose(
 def _write(found: Any, source: str, path: Path) -> None:
     from nica import report
 
-    page = report.page(
-        "Can it be believed?",
-        f"A diagnosis of {source}",
-        report.section("Verdict", *found.parts()),
-        report.section("Versions", report.versions()),
-    )
-    report.save(page, path)
+    report.save(report.diagnosed(found, source=source), path)

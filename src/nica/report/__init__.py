@@ -1,8 +1,9 @@
 """One self-contained HTML page that shows a separation.
 
 The pieces are functions that take data and give `Html`; `page` puts them together and `save` writes
-the file. A page asks the network for nothing (its content security policy forbids it), follows the
-reader's light or dark setting, and prints. Every string that is not `Html` already is escaped.
+the file. `separation` and `diagnosed` are whole pages. A page asks the network for nothing (its content
+security policy forbids it), follows the reader's light or dark setting, and prints. Every string that
+is not `Html` already is escaped.
 
 Examples
 --------
@@ -13,6 +14,7 @@ Examples
 True
 """
 
+from nica.report._bands import bands, picture, spectrum
 from nica.report._figures import curve, images, png, traces
 from nica.report._page import (
     Html,
@@ -26,18 +28,26 @@ from nica.report._page import (
     verdict,
     versions,
 )
+from nica.report._record import Record
+from nica.report._separation import diagnosed, separation
 
 __all__ = [
     "Html",
+    "Record",
+    "bands",
     "curve",
+    "diagnosed",
     "images",
     "note",
     "page",
     "paragraph",
     "parameters",
+    "picture",
     "png",
     "save",
     "section",
+    "separation",
+    "spectrum",
     "table",
     "traces",
     "verdict",

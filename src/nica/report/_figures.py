@@ -21,7 +21,12 @@ MAX_POINTS = 1200  # of one trace; more than a page is wide in pixels would not 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def traces(panels: Mapping[str, ArrayLike], *, plain: Collection[str] = ()) -> Html:
+def traces(
+    panels: Mapping[str, ArrayLike],
+    *,
+    plain: Collection[str] = (),
+    names: Mapping[str, Sequence[str]] | None = None,
+) -> Html:
     """Show signals as lines: a panel for each group, in it a strip for each column.
 
     All strips of a panel share one scale, and zero is drawn, so that a negative value is seen as
@@ -33,6 +38,8 @@ def traces(panels: Mapping[str, ArrayLike], *, plain: Collection[str] = ()) -> H
         Caption and signals of each group; column j has the same colour in every panel.
     plain : collection of str, default=()
         Panels without colours, because their columns do not correspond to those of the others.
+    names : mapping of str to sequence of str, default=None
+        Names of the columns of some panels.
 
     Returns
     -------
@@ -44,8 +51,10 @@ def traces(panels: Mapping[str, ArrayLike], *, plain: Collection[str] = ()) -> H
         Y = np.asarray(signals, dtype=np.float64)
         low, high = _span(np.append(Y, 0.0))
         zero = 60 - 56 * _share(0.0, low, high)
+        labels = (names or {}).get(caption)
         strips = [
-            '<svg viewBox="0 0 600 64" height="64" preserveAspectRatio="none" aria-hidden="true">'
+            ("" if labels is None else f'<span class="name">{escape(labels[j])}</span>')
+            + '<svg viewBox="0 0 600 64" height="64" preserveAspectRatio="none" aria-hidden="true">'
             f'<path class="zero" d="M0 {zero:.1f}H600"/>'
             f'<path class="trace" stroke="{"var(--soft)" if caption in plain else _color(j)}" '
             f'd="{_trace(y, low, high)}"/></svg>'

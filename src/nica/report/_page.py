@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from nica._version import __version__
+from nica.plotting._palette import DARK, LIGHT, css
 
 
 class Html(str):
@@ -34,7 +35,6 @@ def page(title: str, lead: str, *parts: Html) -> Html:
     Html
         The document, for `save`.
     """
-    css = files("nica.report").joinpath("style.css").read_text(encoding="utf-8")
     policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
     return Html(
         f"""<!DOCTYPE html>
@@ -45,7 +45,7 @@ def page(title: str, lead: str, *parts: Html) -> Html:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{escape(title)}</title>
 <style>
-{css}</style>
+{stylesheet()}</style>
 </head>
 <body>
 <h1>{escape(title)}</h1>
@@ -55,6 +55,15 @@ def page(title: str, lead: str, *parts: Html) -> Html:
 </body>
 </html>
 """
+    )
+
+
+def stylesheet() -> str:
+    """Rules of all pages, in the reader's light or dark; printed pages are light."""
+    rules = files("nica.report").joinpath("style.css").read_text(encoding="utf-8")
+    return (
+        f":root {{ color-scheme: light dark; {css(LIGHT)} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {css(DARK)} }} }}\n{rules}"
     )
 
 
@@ -98,8 +107,8 @@ def note(text: str) -> Html:
     return Html(f'<p class="note">{escape(text)}</p>')
 
 
-def verdict(text: str, good: bool) -> Html:
-    """Say in one line what came out, marked as good news or bad."""
+def verdict(text: str, good: bool | None) -> Html:
+    """Say in one line what came out, marked as good news, bad, or (None) neither."""
     return Html(f'<p class="verdict {mood(good)}">{escape(text)}</p>')
 
 
@@ -180,6 +189,6 @@ def lines(parts: Iterable[str]) -> str:
     return "\n".join(parts)
 
 
-def mood(good: bool) -> str:
-    """Name the style of good news or bad."""
-    return "good" if good else "bad"
+def mood(good: bool | None) -> str:
+    """Name the style of good news, bad, or neither."""
+    return "warn" if good is None else "good" if good else "bad"
