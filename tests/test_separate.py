@@ -305,3 +305,19 @@ def test_options_stand_in_groups():
     text = CliRunner().invoke(app, ["separate", "--help"]).output
     assert text.index("nica separate mix.csv -n 3") < text.index("Options")
     assert NETWORK.split(" (")[0] in text
+
+
+def test_a_page_tells_what_was_run(tmp_path, mix):
+    page = tmp_path / "page.html"
+    np.savetxt(tmp_path / "m.csv", mix, delimiter=",", header="<i>,b,c", comments="")
+    result = run(tmp_path / "m.csv", "-n", 3, "-o", tmp_path / "out.npy", "--report", page)
+    assert f"Report: {page}" in result.stdout
+    text = page.read_text()
+    assert text.index("OK: nothing speaks against") < text.index("<h2>Sources")
+    assert "Separation of m.csv" in text
+    assert "5,000 samples of 3 channels" in text
+    assert "&lt;i&gt;" in text
+    assert "<i>" not in text
+    assert "out.npy" in text
+    refused = run(tmp_path / "m.csv", "-n", 3, "--report", tmp_path / "no" / "page.html", code=1)
+    assert "no folder" in refused.stderr

@@ -7,6 +7,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ class Run:
         resume: Checkpoint | None,
         watch: Watch | None,
         select: bool,
+        record: Any = None,
     ) -> None:
         job.check()
         self.job = job
@@ -68,6 +70,7 @@ class Run:
         self._every = every
         self._watch = watch
         self._select = select
+        self._record = record
         self._sink: Sink | None = None
         self._level = True  # network, output and position stand at the same row
         self._signals = Signals()
@@ -163,6 +166,8 @@ class Run:
                     self._open_sink(chunks)
                 assert self._sink is not None
                 self._sink.write(Y)
+                if self._record is not None:
+                    self._record.add(X, Y, self.network)
                 self._done(X, learned=self.job.mode == "stream")
             if self._sink is None:
                 raise ValueError(f"{chunks.name!r} holds no samples")
@@ -306,6 +311,7 @@ def run(
     resume: Checkpoint | None = None,
     watch: Watch | None = None,
     select: bool = False,
+    record: Any = None,
 ) -> tuple[Outcome, Run]:
     """Do a job, from its beginning or from a checkpoint.
 
@@ -320,8 +326,10 @@ def run(
         Called after each chunk with the run and the chunk.
     select : bool
         Keep an even selection of the samples, for a diagnosis.
+    record : nica.report.Record, optional
+        Is given all samples with their outputs, for a page.
     """
-    under_way = Run(job, checkpoint, every, resume, watch, select)
+    under_way = Run(job, checkpoint, every, resume, watch, select, record)
     return under_way.go(), under_way
 
 

@@ -122,6 +122,9 @@ Resume = Annotated[
 
 Quiet = Annotated[bool, _flag(TELL, "Nothing but errors and doubts.", "--quiet", "-q")]
 Json = Annotated[bool, _flag(TELL, "A summary as one line of JSON.", "--json")]
+Report = Annotated[
+    str | None, _text(TELL, "FILE", "Write a page about the run, verdict first.", "--report")
+]  # fmt: skip
 NoDiagnose = Annotated[
     bool, _flag(TELL, "Do not judge at the end whether the sources can be believed.", "--no-diagnose")
 ]  # fmt: skip

@@ -35,6 +35,7 @@ class Session:
     as_json: bool
     diagnose: bool
     strict: bool
+    report: str | None = None
 
     def go(self) -> None:
         """Run, then tell."""
@@ -44,6 +45,8 @@ class Session:
                 warnings.simplefilter("always")
                 warnings.showwarning = self._warn
                 job, found = self._begin()
+                self._check_folder(self.report)
+                record = self._record()
                 with Watcher(not self.quiet, found is not None) as watch:
                     outcome, done = run(
                         job,
@@ -52,8 +55,10 @@ class Session:
                         resume=found,
                         watch=watch if watch.shown else None,
                         select=self.diagnose,
+                        record=record,
                     )
                 verdict = self._verdict(done)
+                self._write(record, done, outcome, verdict)
         except Stopped as stop:
             number = stop.number
         except BrokenPipeError:
@@ -170,6 +175,33 @@ class Session:
 
         return diagnose(done.selection, model=done.network, random_state=0)
 
+    def _record(self) -> Any:
+        """What a page will need, if one is wanted."""
+        if self.report is None:
+            return None
+        from nica.report import Record
+
+        return Record()
+
+    def _write(self, record: Any, done: Run, outcome: Outcome, verdict: Any) -> None:
+        """Write the page, if one is wanted."""
+        if self.report is None:
+            return
+        from nica import report
+
+        source = ", ".join(os.path.basename(one.rstrip("/")) for one in done.job.source)
+        told = {"outputs": outcome.out, "model": outcome.model, "how": outcome.note} | {
+            "seconds": f"{outcome.seconds:.3g}", "samples per second": f"{outcome.speed:,.0f}",
+            "samples left out": outcome.bad or None,
+            "before the resumption": (outcome.samples - record.n_samples) or None,
+        }  # fmt: skip
+        page = report.separation(
+            record, done.network, diagnosis=verdict, names=done.columns,
+            source="standard input" if source == "-" else source,
+            run={name: value for name, value in told.items() if value},
+        )  # fmt: skip
+        report.save(page, self.report)
+
     def _tell(self, outcome: Outcome, verdict: Any) -> None:
         place: Console = err if outcome.out == "-" else out
         if self.as_json:
@@ -179,6 +211,9 @@ class Session:
         elif not self.quiet:
             for line in outcome.lines():
                 place.print(line, markup=False, soft_wrap=True)
+            if self.report is not None:
+                where = os.path.abspath(self.report)
+                place.print(f"Report: {where}", markup=False, soft_wrap=True)
         if verdict is None or self.as_json:
             return
         if verdict.verdict != "OK":

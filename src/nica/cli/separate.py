@@ -61,6 +61,7 @@ def separate(
     resume: o.Resume = None,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
+    report: o.Report = None,
     no_diagnose: o.NoDiagnose = False,
     strict: o.Strict = False,
     n_whitened: o.Whitened = None,
@@ -118,7 +119,7 @@ def separate(
     from nica.cli._separate import Session
 
     Session(
-        _given(wish), checkpoint, every, resume, quiet, as_json, not no_diagnose, strict
+        _given(wish), checkpoint, every, resume, quiet, as_json, not no_diagnose, strict, report,
     ).go()  # fmt: skip
 
 
