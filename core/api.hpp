@@ -58,6 +58,11 @@ struct Kernels {
     double (*multiply_add_latency)();
     // First row with an entry that is not finite or larger than limit in size; -1 if there is none.
     long (*find_bad)(const double* X, long rows, long columns, double limit);
+    // Rows of Y (n x d) hold C^-1 K h; they become the fixed points y of layer 2. N is the inverse of C.
+    // Added to below[i] are the squares of negative entries as they were, to held[i] the squares of
+    // C y - K h where an output is silent. Returns how many rows needed sweeps instead of pivoting.
+    long (*rectify)(int d, const double* C, const double* N, double* Y, long n, double* below,
+                    double* held);
 };
 
 }  // namespace nica

@@ -248,6 +248,16 @@ NB_MODULE(_core, m) {
     m.def("multiply_add_latency",
           [](const std::string& name) { return kernels_named(name).multiply_add_latency(); });
     m.def("width", [](const std::string& name) { return kernels_named(name).width; });
+    m.def("rectify", [](Rows C, Rows N, OutRows Y, OutRow below, OutRow held, const std::string& name) {
+        const size_t d = Y.shape(1);
+        if (C.shape(0) != d || C.shape(1) != d || N.shape(0) != d || N.shape(1) != d ||
+            below.shape(0) != d || held.shape(0) != d)
+            throw nb::value_error("C, N, below and held must be of the size of a row of Y");
+        nb::gil_scoped_release free;
+        return kernels_named(name).rectify(int(d), C.data(), N.data(), Y.data(), long(Y.shape(0)),
+                                           below.data(), held.data());
+    }, nb::arg("C").noconvert(), nb::arg("N").noconvert(), nb::arg("Y").noconvert(),
+       nb::arg("below").noconvert(), nb::arg("held").noconvert(), nb::arg("kernels"));
     m.def("find_bad", [](Rows X, double limit) {
         nb::gil_scoped_release free;
         return kernels_named("baseline").find_bad(X.data(), long(X.shape(0)), long(X.shape(1)), limit);

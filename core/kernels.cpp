@@ -1,6 +1,7 @@
 // This file is compiled once for each instruction set; see CMakeLists.txt.
 #include <time.h>
 
+#include "batch.hpp"
 #include "network.hpp"
 
 #define NICA_STRING_(x) #x
@@ -80,6 +81,7 @@ const Kernels NICA_KERNELS = {
     NICA_VARIANT::create,
     NICA_VARIANT::multiply_add_latency,
     NICA_VARIANT::find_bad,
+    NICA_VARIANT::rectify,
 };
 
 }  // namespace nica

@@ -65,6 +65,23 @@ def warm_start(
     R = R * gain
     x_bar = R.mean(axis=0)
     _, s, Vt = np.linalg.svd((R - x_bar) / np.sqrt(len(R)), full_matrices=False)
+    return gain, x_bar, *stationary_layer(s, Vt, l, m, alpha, rng)
+
+
+def stationary_layer(
+    s: Array, Vt: Array, l: int, m: int, alpha: float, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """W_HX and W_HG at which layer 1 stands still, for the standard deviations s along the axes Vt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> s = np.array([2.0, 1.0])
+    >>> W_hx, W_hg = stationary_layer(s, np.eye(2), 2, 2, 0.0, np.random.default_rng(0))
+    >>> F = np.linalg.solve(W_hg @ W_hg.T, W_hx)
+    >>> bool(np.allclose(F @ np.diag(s**2) @ F.T, np.eye(2)))
+    True
+    """
     modes = min(l, len(s))
     s = np.maximum(s[:modes], 1e-6 * s[0])
     s = np.concatenate([s, np.full(l - modes, 1e-6 * s[0])])
@@ -75,7 +92,7 @@ def warm_start(
     S_hg = np.sqrt(np.where(kept, s**2 - alpha, 0.0))[: min(l, m)]
     W_hx = (Q * S_hx) @ Vt
     W_hg = (Q[:, : min(l, m)] * S_hg) @ Q_prime.T
-    return gain, x_bar, np.ascontiguousarray(W_hx), np.ascontiguousarray(W_hg)
+    return np.ascontiguousarray(W_hx), np.ascontiguousarray(W_hg)
 
 
 def warm_start_rank(held: Array) -> int:
@@ -167,4 +184,4 @@ def _unit(R: Array) -> Array:
     return R / _size(R) if np.any(R) else R
 
 
-__all__ = ["channel_gain", "clean", "warm_start", "warm_start_rank"]
+__all__ = ["channel_gain", "clean", "stationary_layer", "warm_start", "warm_start_rank"]
