@@ -10,6 +10,6 @@ code serves an array, a memmap, chunks of a file (`nica.batch.sources`) and a cl
 """
 
 from nica.batch._solve import Solution, solve
-from nica.batch.sources import ArraySource, BadSample, ChunkSource, Source
+from nica.batch.sources import ArraySource, BadSampleError, ChunkSource, Source
 
-__all__ = ["ArraySource", "BadSample", "ChunkSource", "Solution", "Source", "solve"]
+__all__ = ["ArraySource", "BadSampleError", "ChunkSource", "Solution", "Source", "solve"]

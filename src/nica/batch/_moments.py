@@ -20,7 +20,9 @@ Array = NDArray[np.float64]
 KAPPA = 10.0  #: beyond so many standard deviations a sample is an outlier, as in the stream
 HIGH = 0.99  #: quantile of a channel's deviations from its median that outliers do not reach
 BEYOND = 3.0  #: for the first look deviations are cut at so many times that
-RESIDUE = 1e-3  #: of the weakest source's variance: what may always be left outside the sources' space
+RESIDUE = (
+    1e-3  #: of the weakest source's variance: what may always be left outside the sources' space
+)
 LOOKS = 10  #: passes over the selection at most
 
 
@@ -45,7 +47,7 @@ class Reference:
 
 
 def weights_of(squares: Array) -> Array | None:
-    """Weights for squared distances in standard deviations: eq. of ``outlier_weight``; None if all one."""
+    """Weights for squared distances in standard deviations: ``outlier_weight``; None if all are one."""
     far = squares > KAPPA**2
     if not np.any(far):
         return None

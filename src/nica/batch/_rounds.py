@@ -20,7 +20,9 @@ from nica.equations.network import orthonormal
 Array = NDArray[np.float64]
 Report = Callable[[str], None]
 
-FORGETTING = 0.5  #: what is left of the sums of a block after the next one; without any they oscillate
+FORGETTING = (
+    0.5  #: what is left of the sums of a block after the next one; without any they oscillate
+)
 ROUNDS = 30  #: rounds over the selection at most, once a block is all of it
 GROWTH = 4  #: from pass to pass of the search blocks grow so many times
 FIRST = 100  #: samples of the first blocks at least, and 10 per output
@@ -37,13 +39,12 @@ class Weights:
 
     def inverse(self) -> Array:
         """C⁻¹."""
-        return np.ascontiguousarray(np.linalg.inv(self.C))
+        return np.ascontiguousarray(np.linalg.inv(self.C), dtype=np.float64)
 
     @property
     def unmixing(self) -> Array:
         """Linear map from h to outputs, C⁻¹ K."""
-        U: Array = np.linalg.solve(self.C, self.K)
-        return U
+        return np.asarray(np.linalg.solve(self.C, self.K), dtype=np.float64)
 
 
 @dataclass(frozen=True)

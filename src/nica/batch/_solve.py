@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ Array = NDArray[np.float64]
 LOOKED_AT = 1 << 20  #: entries of the selection that the first look takes
 LOOKED_AT_ROWS = 20_000
 SEARCHED = 20_000  #: samples on which starts search
-LEAST = 1e-6  #: standard deviation of a direction, as a part of the largest, that counts at least
+LEAST = 1e-6  #: standard deviation of a direction, as a part of the largest, that counts
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,7 @@ class Solution:
     n_samples: int
     n_bad: int
     n_outliers: int
+    rank: int  #: directions in which the samples vary
     n_passes: int
     change: float  #: of the outputs in the last pass
     energies: Array  #: negative energy of each start, the kept one is the smallest
@@ -80,7 +80,7 @@ def solve(
         gain = now.gain if scaled else np.ones(k)
         covariance = now.covariance * np.outer(gain / now.gain, gain / now.gain)
         x_bar = now.mean * gain
-        spread, axes = _modes(covariance, d)
+        spread, axes = _modes(covariance)
         rng = np.random.default_rng([seed, 0])
         W_hx, W_hg = stationary_layer(spread, axes, l, m, alpha, rng)
         F = prewhitening_matrix(W_hx, W_hg, alpha)
@@ -105,19 +105,13 @@ def solve(
         gain=gain, x_bar=x_bar, W_hx=W_hx, W_hg=W_hg, C=weights.C, K=weights.K,
         held=last.held / last.count / np.diag(weights.C) ** 2,
         n_samples=now.n_samples, n_bad=now.n_bad, n_outliers=now.n_outliers,
-        n_passes=passes, change=moved, energies=energies,
+        rank=int(np.sum(spread > LEAST * spread[0])), n_passes=passes, change=moved, energies=energies,
     )  # fmt: skip
 
 
-def _modes(covariance: Array, d: int) -> tuple[Array, Array]:
-    """Standard deviations and axes of the covariance, largest first; at least d must be there."""
+def _modes(covariance: Array) -> tuple[Array, Array]:
+    """Standard deviations and axes of the covariance, largest first, the sign of each axis settled."""
     variances, axes = np.linalg.eigh(covariance)
-    spread = np.sqrt(np.maximum(variances[::-1], 0))
-    rank = int(np.sum(spread >= LEAST * spread[0]))
-    if rank < d:
-        raise ValueError(
-            f"X varies in {rank} {'direction' if rank == 1 else 'directions'} only but "
-            f"n_components={d}: give at most {rank}"
-        )
     axes = axes[:, ::-1].T
-    return spread, axes * np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
+    sign = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
+    return np.sqrt(np.maximum(variances[::-1], 0)), axes * sign[:, None]

@@ -24,7 +24,7 @@ ROWS = 8192  #: rows of a block at least, so that products of many channels are 
 PART = 1 << 17  #: entries that are worked on at once, so that they stay in the cache
 
 
-class BadSample(ValueError):
+class BadSampleError(ValueError):
     """A sample that is not finite: its row in all samples, its values, and its chunk where it has one."""
 
     def __init__(self, row: int, x: Array, chunk: int | None = None, chunk_row: int = 0) -> None:
@@ -53,7 +53,9 @@ class Source(Protocol):
         """At most so many good samples, evenly spread."""
 
 
-def measure(work: Work, raw: NDArray[Any], first: int, skip: bool, chunk: int | None = None) -> Sums:
+def measure(
+    work: Work, raw: NDArray[Any], first: int, skip: bool, chunk: int | None = None
+) -> Sums:
     """Sums over one block, part by part; its good rows and its bad ones are counted in front."""
     step = max(256, PART // raw.shape[1])
     parts = []
@@ -63,7 +65,7 @@ def measure(work: Work, raw: NDArray[Any], first: int, skip: bool, chunk: int | 
         row = find_bad(part, LIMIT)
         if row >= 0:
             if not skip:
-                raise BadSample(first + start + row, part[row].copy(), chunk, start + row)
+                raise BadSampleError(first + start + row, part[row].copy(), chunk, start + row)
             good = np.all(np.abs(part) <= LIMIT, axis=1)
             bad += int(np.sum(~good))
             part = np.ascontiguousarray(part[good])
@@ -168,15 +170,15 @@ class ChunkSource(_Threaded):
         self.chunks = chunks
         self.n_samples, channels = 0, None
         for chunk in chunks:
-            chunk = self._checked(chunk, channels)
-            channels = chunk.shape[1]
-            self.n_samples += len(chunk)
+            array = self._checked(chunk, channels)
+            channels = array.shape[1]
+            self.n_samples += len(array)
         if channels is None or self.n_samples == 0:
             raise ValueError("the chunks hold no samples: give at least one chunk with rows")
         super().__init__(channels, threads, skip)
 
-    def _checked(self, chunk: Any, channels: int | None) -> NDArray[Any]:
-        chunk = np.asarray(chunk)
+    def _checked(self, values: Any, channels: int | None) -> NDArray[Any]:
+        chunk: NDArray[Any] = np.asarray(values)
         if chunk.ndim != 2 or chunk.dtype.kind not in "fiub":
             raise ValueError(
                 f"the chunk at row {self.n_samples} has shape {chunk.shape} and type {chunk.dtype}: "
@@ -225,4 +227,5 @@ def spread(chunk: NDArray[Any], most: int, first: int, n_samples: int) -> Array:
     (array([0., 3., 6., 9.]), array([0., 3.]))
     """
     step = -(-n_samples // most)
-    return np.asarray(chunk[-first % step :: step], dtype=np.float64)
+    rows: Array = np.asarray(chunk[-first % step :: step], dtype=np.float64)
+    return rows

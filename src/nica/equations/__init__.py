@@ -13,6 +13,8 @@ Read it in this order:
     Layer 2: nonnegative similarity matching by rectifying neurons **y**.
 ``network``
     Both layers stacked: the paper's network, to the letter.
+``minibatch``
+    Layer 2 learned from whole blocks of samples, whose sums add.
 ``robust``
     What ``start="warm"`` adds to it, so that any scale and any beginning will do. Not in the paper.
 
@@ -28,6 +30,7 @@ Errata of the paper that these functions correct
   t use the weights from before step t; then the means move, then the weights.
 """
 
+from nica.equations.minibatch import block_outputs, minibatch_nsm, update_sums
 from nica.equations.network import PaperState, paper_start, paper_step, unmixing
 from nica.equations.nsm import (
     activity,
@@ -64,9 +67,11 @@ __all__ = [
     "RobustState",
     "activity",
     "activity_as_printed",
+    "block_outputs",
     "bounded",
     "flip_silent",
     "memory",
+    "minibatch_nsm",
     "nsm_fixed_point",
     "outlier_limit",
     "outlier_weight",
@@ -83,6 +88,7 @@ __all__ = [
     "time_rate",
     "unmixing",
     "update_nsm_weights",
+    "update_sums",
     "update_whitening_weights",
     "warm_start",
 ]

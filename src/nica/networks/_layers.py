@@ -11,9 +11,10 @@ from sklearn.exceptions import NotFittedError
 from nica._core import Network
 from nica.equations.network import orthonormal
 from nica.equations.warmup import warm_start, warm_start_rank
+from nica.networks._apply import new_core
 from nica.networks._samples import Array
 from nica.networks._settings import Options, options
-from nica.networks._stream import SCALARS, StreamNetwork, new_core
+from nica.networks._stream import SCALARS, StreamNetwork
 
 
 class LayeredNetwork(StreamNetwork):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, TypedDict
 
+import joblib
+
 from nica.equations.robust import RobustParameters
 from nica.rates import Activity, Time
 
@@ -113,6 +115,16 @@ def options(
         "max_sweeps": whole(get("max_sweeps", 10_000), "max_sweeps", minimum=1),
         "tol": _number(get("dynamics_tol", 1e-10), "dynamics_tol", minimum=0.0),
     }, p  # fmt: skip
+
+
+def cores(n_jobs: int | None = None) -> int:
+    """Threads to use: as many as asked for; None or -1 is all cores, -2 all but one."""
+    most = int(joblib.cpu_count())
+    if n_jobs is None:
+        return most
+    if whole(abs(n_jobs), "n_jobs", minimum=0) == 0:
+        raise ValueError("n_jobs=0: give the number of threads, or -1 for all cores")
+    return n_jobs if n_jobs > 0 else max(1, most + 1 + n_jobs)
 
 
 def whole(value: Any, name: str, minimum: int) -> int:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
 
-from nica import _config
 from nica._core import Network, find_bad
 from nica.networks import _auto, _save
+from nica.networks._apply import apply, new_core
 from nica.networks._containers import like
 from nica.networks._samples import (
     LIMIT,
     Array,
     blocks,
-    check_finite,
     check_out,
     checked,
     is_chunks,
@@ -164,9 +163,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         core = self._ready()
         source = checked(self, X, self._settings["k"])
         Y = np.empty((source.shape[0], self._n_features_out))
-        for start, block in blocks(source):
-            check_finite(self, block, start)
-            core.apply(block, Y[start : start + len(block)])
+        apply(self, core, source, Y)
         result: Array = like(X, Y, self)
         return result
 
@@ -379,11 +376,6 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                     f"{type(self).__name__} {message}", ConvergenceWarning, stacklevel=stacklevel
                 )
         self._warned = tuple(causes)
-
-
-def new_core(settings: Options) -> Network:
-    """Native network for these settings, with the kernels in use."""
-    return Network(cast("dict[str, float]", settings), _config.kernels())
 
 
 def _draw_seed(random_state: Any) -> int:

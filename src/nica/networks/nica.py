@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from nica.networks._batch import BatchFit
 from nica.networks._outputs import OutputWeights
 from nica.networks.whitening import WhiteningWeights
 from nica.rates import Activity, Time
 
 
-class NICA(WhiteningWeights, OutputWeights):
+class NICA(BatchFit, WhiteningWeights, OutputWeights):
     r"""Blind nonnegative source separation by a two-layer network with local learning rules.
 
     For mixtures x = A s of sources s >= 0 that are uncorrelated and come near zero now and then; the
@@ -57,6 +58,13 @@ class NICA(WhiteningWeights, OutputWeights):
     tol, max_passes, shuffle
         Of ``fit``: it passes over the samples, in permuted order, until no output changes by more than
         ``tol`` of its size (root mean square) from pass to pass.
+    solver : {"stream", "batch"}
+        Of ``fit``: the network, sample by sample; or, faster where there are many samples, whitening
+        by one pass and mini-batch similarity matching, through all cores, for data of any size. The
+        network goes on from there either way.
+    n_starts, n_jobs, verbose
+        Of the batch solver: random starts, of which the one with the least negative energy is kept;
+        threads (None: all cores); 1 prints its progress.
     random_state : int, RandomState, Generator or None
         Used when weights are drawn, and never again.
 
@@ -98,6 +106,10 @@ class NICA(WhiteningWeights, OutputWeights):
         tol: float = 1e-3,
         max_passes: int = 1000,
         shuffle: bool = True,
+        solver: str = "stream",
+        n_starts: int = 4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -116,4 +128,8 @@ class NICA(WhiteningWeights, OutputWeights):
         self.tol = tol
         self.max_passes = max_passes
         self.shuffle = shuffle
+        self.solver = solver
+        self.n_starts = n_starts
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state

@@ -1,6 +1,7 @@
 """Many networks over the same samples: other seeds, other rates, through all cores."""
 
-from nica.replicas._run import cores, run_replicas
+from nica.networks._settings import cores
+from nica.replicas._run import run_replicas
 from nica.replicas._sweep import sweep
 from nica.replicas._table import Sweep
 

@@ -6,29 +6,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from nica.networks._auto import first_rows
 from nica.networks._samples import BLOCK, check_finite
-from nica.networks._settings import whole
+from nica.networks._settings import cores
 
 Array = NDArray[np.float64]
 #: What is told of outputs as they come: number of the replica, first row, the outputs.
 Watch = Callable[[int, int, Array], None]
 
 METHODS = ("separate", "fit")
-
-
-def cores(n_jobs: int | None = None) -> int:
-    """Threads to use: as many as asked for; None or -1 is all cores, -2 all but one."""
-    most = int(joblib.cpu_count())
-    if n_jobs is None:
-        return most
-    if whole(abs(n_jobs), "n_jobs", minimum=0) == 0:
-        raise ValueError("n_jobs=0: give the number of threads, or -1 for all cores")
-    return n_jobs if n_jobs > 0 else max(1, most + 1 + n_jobs)
 
 
 def run_replicas(

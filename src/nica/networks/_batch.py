@@ -1,0 +1,153 @@
+"""``solver="batch"``: what ``nica.batch`` finds becomes the state of a network."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from nica.batch import ArraySource, BadSampleError, ChunkSource, Solution, Source, solve
+from nica.equations.whitening import prewhitening_fixed_point
+from nica.networks import _auto
+from nica.networks._layers import LayeredNetwork
+from nica.networks._samples import Array, checked, is_chunks, refuse
+from nica.networks._settings import cores, whole
+from nica.networks._stream import FEW, StreamNetwork
+
+SOLVERS = ("stream", "batch")
+
+
+class BatchFit(LayeredNetwork):
+    """A ``fit`` with two solvers."""
+
+    solver: str
+    n_starts: int
+    n_jobs: int | None
+    verbose: int
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from X afresh, until the outputs settle, by the solver of this network.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_channels)
+            With ``solver="batch"`` also a memmap of any size, or chunks that can be gone over several
+            times: a list of arrays, `nica.streams.open_chunks`.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver={self.solver!r}: give 'stream' or 'batch'")
+        if self.solver == "stream":
+            return super().fit(X)
+        before = self.__dict__.copy()
+        try:
+            self._fit_batch(X)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _fit_batch(self, X: Any) -> None:
+        n_starts = whole(self.n_starts, "n_starts", minimum=1)
+        max_passes = whole(self.max_passes, "max_passes", minimum=1)
+        threads = cores(self.n_jobs)
+        self._check_names()
+        source = self._source(X, threads)
+        k = source.n_channels
+        try:
+            if _auto.is_auto(self):
+                most = min(_auto.SOME, max(_auto.first_rows(k), (1 << 20) // k))
+                _auto.choose(self, source.sample(most), stream=False)
+            self._begin(k)
+            o = self._settings
+            solution = solve(
+                source, o["d"], o["l"], o["m"], alpha=o["alpha"], scaled=o["robust"],
+                n_starts=n_starts, tol=self.tol or 0.0, max_passes=max_passes, seed=self._seed,
+                threads=threads, report=self._report,
+            )  # fmt: skip
+        except BadSampleError as bad:
+            _refuse(self, bad)
+        self._take(solution)
+        if solution.rank < o["d"] and solution.n_samples >= FEW:
+            warnings.warn(
+                f"X varies in {solution.rank} of {k} directions only but n_components={o['d']}: the "
+                f"other outputs are noise, give at most {solution.rank}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if self.tol is not None and solution.change > self.tol:
+            warnings.warn(
+                f"{type(self).__name__} did not settle in {max_passes} passes over "
+                f"{solution.n_samples} samples: its unmixing still changes by {solution.change:.2g} "
+                f"(tol={self.tol:g}). Give more samples, or raise max_passes or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if solution.n_samples >= FEW:
+            self._look_after(5, always=True)
+
+    def _source(self, X: Any, threads: int) -> Source:
+        """X as the solver sees it; names and number of channels are noted."""
+        skip = self.on_bad == "skip"
+        if is_chunks(X):
+            chunks = ChunkSource(X, threads, skip)
+            first = np.empty((1, chunks.n_channels))
+            checked(self, first, None, getattr(X, "columns", None))
+            return chunks
+        return ArraySource(checked(self, X, None), threads, skip)
+
+    def _report(self, text: str) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: {text}", file=sys.stderr, flush=True)
+
+    def _take(self, solution: Solution) -> None:
+        """Put the network where it would be, had it seen all these samples and settled."""
+        o = self._settings
+        size = np.diag(solution.C)
+        n_good = float(solution.n_samples - solution.n_bad)
+        arrays = self._means(solution) | {
+            "x_bar": solution.x_bar, "w_hx": solution.W_hx, "w_hg": solution.W_hg,
+            "w_yh": solution.K / size[:, None], "lateral": solution.C / size[:, None],
+            "activity": self._activity(size, n_good),
+            "positive": size, "negative": solution.held,
+            "flipped": np.zeros(o["d"]), "fired": np.ones(o["d"]),
+        }  # fmt: skip
+        self._write(
+            arrays, gain=solution.gain, t=n_good, seen=n_good, started=1.0, all_fired=1.0,
+            outliers=float(solution.n_outliers),
+        )  # fmt: skip
+        self._starts = 1
+        self.n_iter_ = solution.n_passes
+        self.n_bad_samples_ = solution.n_bad
+
+    def _means(self, solution: Solution) -> dict[str, Array]:
+        """Means of the outputs of layer 1, which ``start="paper"`` keeps."""
+        if self._settings["robust"]:
+            return {}
+        h_bar, g_bar = prewhitening_fixed_point(
+            solution.x_bar, solution.W_hx, solution.W_hg, self._settings["alpha"]
+        )
+        return {"h_bar": h_bar, "g_bar": g_bar}
+
+    def _activity(self, size: Array, t: float) -> Array:
+        """Running activity of outputs with these mean squares, once it no longer grows."""
+        o = self._settings
+        if o["memory_growth"]:
+            memory = min(o["memory_first"] + o["memory_growth"] * t, o["memory_most"])
+            return np.maximum(o["memory_first"], memory * size)
+        if o["in_time"]:
+            return np.full(o["d"], o["separation_a"] + o["separation_b"] * t)
+        fading = max(1 - o["separation_b"], 1 / max(t, 1.0))
+        return np.maximum(o["separation_a"], size / fading)
+
+
+def _refuse(network: StreamNetwork, bad: BadSampleError) -> NoReturn:
+    refuse(network, bad.x, bad.row)
