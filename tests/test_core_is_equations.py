@@ -90,7 +90,7 @@ def test_paper_start(size, seed, whitening, separation, half_life, flip):
     Y = model.separate(X)
     _, expected, state = run_paper(
         X, model._seed, **oracle(size), whitening=whitening, separation=separation,
-        half_life=half_life or np.inf, flip=flip,
+        half_life=half_life or np.inf, flip=flip, drawn=True,
     )  # fmt: skip
     assert_close(Y, expected)
     assert_first_layer(model, state)
@@ -123,7 +123,7 @@ def test_paper_start_of_the_second_layer_alone(d, more, seed, separation, flip):
     )
     Y = model.separate(X)
     _, expected, state = run_paper(
-        X, model._seed, d, layers="second", separation=separation, flip=flip
+        X, model._seed, d, layers="second", separation=separation, flip=flip, drawn=True
     )
     assert_close(Y, expected)
     assert_second_layer(model, state)
@@ -136,7 +136,7 @@ def test_paper_start_with_a_separation_rate_that_falls_with_time(d, seed, a, b):
     model = NSM(start="paper", separation_rate=Time(a, b), random_state=seed)
     Y = model.separate(X)
     _, expected, state = run_paper(
-        X, model._seed, d, layers="second", separation=(a, b), separation_in_time=True
+        X, model._seed, d, layers="second", separation=(a, b), separation_in_time=True, drawn=True
     )
     assert_close(Y, expected)
     assert_second_layer(model, state)
