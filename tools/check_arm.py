@@ -48,6 +48,7 @@ CASES: list[tuple[Any, int]] = [  # networks and their numbers of channels
 
 
 def main() -> int:
+    """Run all cases; give the exit code."""
     for tool in (CXX, EMULATOR):
         if shutil.which(tool) is None:
             print(f"no {tool}: apt-get install g++-aarch64-linux-gnu qemu-user", file=sys.stderr)
