@@ -10,7 +10,17 @@ _WHERE = {
     "diagnose": "diagnostics", "estimate_n_components": "rank", "show_config": "_config",
     "sweep": "replicas",
 }  # fmt: skip
-_MODULES = ("datasets", "equations", "metrics", "offline", "plotting", "rates", "streams", "theory")
+_MODULES = (
+    "datasets",
+    "equations",
+    "live",
+    "metrics",
+    "offline",
+    "plotting",
+    "rates",
+    "streams",
+    "theory",
+)
 
 __all__ = [
     "__version__",

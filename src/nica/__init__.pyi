@@ -1,5 +1,6 @@
 from nica import datasets as datasets
 from nica import equations as equations
+from nica import live as live
 from nica import metrics as metrics
 from nica import offline as offline
 from nica import plotting as plotting
@@ -25,6 +26,7 @@ __all__ = [
     "diagnose",
     "equations",
     "estimate_n_components",
+    "live",
     "load",
     "metrics",
     "offline",

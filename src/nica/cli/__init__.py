@@ -13,6 +13,8 @@ from nica.cli.demo import demo
 from nica.cli.diagnose import HELP as DIAGNOSE
 from nica.cli.diagnose import diagnose
 from nica.cli.info import info
+from nica.cli.live import HELP as LIVE
+from nica.cli.live import live
 from nica.cli.separate import HELP as SEPARATE
 from nica.cli.separate import separate
 
@@ -26,6 +28,7 @@ app = typer.Typer(
 app.command(help=SEPARATE)(separate)
 app.command()(demo)
 app.command(help=DIAGNOSE)(diagnose)
+app.command(help=LIVE)(live)
 app.command()(info)
 
 
