@@ -6,7 +6,7 @@ import html
 import threading
 from typing import TYPE_CHECKING, Any
 
-from nica.diagnostics import diagnose
+from nica.diagnostics.diagnose import diagnose
 
 if TYPE_CHECKING:
     from nica.live._worker import Worker
