@@ -10,6 +10,15 @@ code serves an array, a memmap, chunks of a file (`nica.batch.sources`) and a cl
 """
 
 from nica.batch._solve import Solution, solve
-from nica.batch.sources import ArraySource, BadSampleError, ChunkSource, Source
+from nica.batch.sources import ArraySource, BadSampleError, ChunkSource, Source, Total, Work
 
-__all__ = ["ArraySource", "BadSampleError", "ChunkSource", "Solution", "Source", "solve"]
+__all__ = [
+    "ArraySource",
+    "BadSampleError",
+    "ChunkSource",
+    "Solution",
+    "Source",
+    "Total",
+    "Work",
+    "solve",
+]

@@ -89,7 +89,7 @@ def solve(
         F = F * gain
 
         del R
-        H = inlying(source.sample(max(SEARCHED, 40 * d)) @ F.T, h_bar, d)
+        H = inlying(source.sample(max(SEARCHED, 40 * d), F), h_bar, d)
         with ThreadPoolExecutor(min(threads, n_starts)) as pool:
             found = list(pool.map(lambda i: search(H, d, [seed, i + 1], tol), range(n_starts)))
         energies = np.array([energy for energy, _ in found])

@@ -49,8 +49,8 @@ class Source(Protocol):
     def total(self, work: Work) -> Total:
         """Sum of ``work(part)`` over all parts of the samples, added up in a fixed order."""
 
-    def sample(self, most: int) -> Array:
-        """At most so many good samples, evenly spread."""
+    def sample(self, most: int, F: Array | None = None) -> Array:
+        """At most so many good samples, evenly spread; each multiplied by F, if given."""
 
 
 def measure(
@@ -108,8 +108,9 @@ def unpack(sums: Sums) -> Total:
 class _Threaded:
     """Blocks on threads, a few of them at a time: the memory does not grow with the samples."""
 
-    def __init__(self, n_channels: int, threads: int, skip: bool) -> None:
-        self.n_channels, self.threads, self.skip = n_channels, threads, skip
+    def __init__(self, n_samples: int, n_channels: int, threads: int, skip: bool) -> None:
+        self.n_samples, self.n_channels = n_samples, n_channels
+        self.threads, self.skip = threads, skip
 
     def _blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """First row, and rows."""
@@ -136,25 +137,24 @@ class _Threaded:
                 for late in running:
                     late.cancel()
 
-    def _good(self, rows: Array) -> Array:
-        return np.ascontiguousarray(rows[np.all(np.abs(rows) <= LIMIT, axis=1)])
+    def sample(self, most: int, F: Array | None = None) -> Array:
+        """At most so many good samples, evenly spread; each multiplied by F, if given."""
+        return np.concatenate(
+            [spread(raw, most, first, self.n_samples, F) for first, raw in self._blocks()]
+        )
 
 
 class ArraySource(_Threaded):
     """Samples of an array or a memmap."""
 
     def __init__(self, X: NDArray[Any], threads: int, skip: bool = False) -> None:
-        super().__init__(X.shape[1], threads, skip)
+        super().__init__(X.shape[0], X.shape[1], threads, skip)
         self.X = X
 
     def _blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
         step = max(ROWS, ENTRIES // self.n_channels)
         for first in range(0, len(self.X), step):
             yield first, self.X[first : first + step]
-
-    def sample(self, most: int) -> Array:
-        """At most so many good samples, evenly spread."""
-        return self._good(spread(self.X, most, 0, len(self.X)))
 
 
 class ChunkSource(_Threaded):
@@ -175,7 +175,7 @@ class ChunkSource(_Threaded):
             self.n_samples += len(array)
         if channels is None or self.n_samples == 0:
             raise ValueError("the chunks hold no samples: give at least one chunk with rows")
-        super().__init__(channels, threads, skip)
+        super().__init__(self.n_samples, channels, threads, skip)
 
     def _checked(self, values: Any, channels: int | None) -> NDArray[Any]:
         chunk: NDArray[Any] = np.asarray(values)
@@ -205,18 +205,11 @@ class ChunkSource(_Threaded):
                 "must be the same in each pass"
             )
 
-    def sample(self, most: int) -> Array:
-        """At most so many good samples, evenly spread."""
-        rows, first = [], 0
-        for chunk in self.chunks:
-            chunk = np.asarray(chunk)
-            rows.append(spread(chunk, most, first, self.n_samples))
-            first += len(chunk)
-        return self._good(np.concatenate(rows))
 
-
-def spread(chunk: NDArray[Any], most: int, first: int, n_samples: int) -> Array:
-    """Those rows of a chunk that belong to a selection of at most ``most`` of ``n_samples``.
+def spread(
+    chunk: NDArray[Any], most: int, first: int, n_samples: int, F: Array | None = None
+) -> Array:
+    """Those good rows of a chunk that belong to a selection of at most ``most`` of ``n_samples``.
 
     The chunk begins at row ``first``. How samples are cut does not change what is selected.
 
@@ -227,5 +220,6 @@ def spread(chunk: NDArray[Any], most: int, first: int, n_samples: int) -> Array:
     (array([0., 3., 6., 9.]), array([0., 3.]))
     """
     step = -(-n_samples // most)
-    rows: Array = np.asarray(chunk[-first % step :: step], dtype=np.float64)
-    return rows
+    rows: Array = np.ascontiguousarray(chunk[-first % step :: step], dtype=np.float64)
+    rows = rows[np.all(np.abs(rows) <= LIMIT, axis=1)]
+    return rows if F is None else rows @ F.T

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
 
 from nica.batch import ArraySource, BadSampleError, ChunkSource, Solution, Source, solve
 from nica.equations.whitening import prewhitening_fixed_point
@@ -21,7 +22,7 @@ SOLVERS = ("stream", "batch")
 
 
 class BatchFit(LayeredNetwork):
-    """A ``fit`` with two solvers."""
+    """A ``fit`` with two solvers, and Dask's arrays in ``fit`` and ``transform``."""
 
     solver: str
     n_starts: int
@@ -33,9 +34,10 @@ class BatchFit(LayeredNetwork):
 
         Parameters
         ----------
-        X : array-like (n_samples, n_channels)
+        X : array-like (n_samples, n_channels), or a Dask array
             With ``solver="batch"`` also a memmap of any size, or chunks that can be gone over several
-            times: a list of arrays, `nica.streams.open_chunks`.
+            times: a list of arrays, `nica.streams.open_chunks`. A Dask array is always solved by
+            ``"batch"``, on its scheduler.
         y : ignored
 
         Returns
@@ -44,7 +46,7 @@ class BatchFit(LayeredNetwork):
         """
         if self.solver not in SOLVERS:
             raise ValueError(f"solver={self.solver!r}: give 'stream' or 'batch'")
-        if self.solver == "stream":
+        if self.solver == "stream" and not is_dask(X):
             return super().fit(X)
         before = self.__dict__.copy()
         try:
@@ -54,6 +56,26 @@ class BatchFit(LayeredNetwork):
             self.__dict__.update(before)
             raise
         return self
+
+    def transform(self, X: Any) -> Any:
+        """Outputs for X with the weights as they stand; learns nothing, each row on its own.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_channels)
+
+        Returns
+        -------
+        Y : array (n_samples, n_components)
+            Of a Dask array one too, computed when it is asked for. Torch tensors, xarray's arrays and
+            others of the array API come out as what went in.
+        """
+        if not is_dask(X):
+            return super().transform(X)
+        from nica.scale import transform
+
+        self._ready()
+        return transform(self, X, self._settings["k"], self._n_features_out)
 
     def _fit_batch(self, X: Any) -> None:
         n_starts = whole(self.n_starts, "n_starts", minimum=1)
@@ -97,6 +119,12 @@ class BatchFit(LayeredNetwork):
     def _source(self, X: Any, threads: int) -> Source:
         """X as the solver sees it; names and number of channels are noted."""
         skip = self.on_bad == "skip"
+        if is_dask(X):
+            from nica.scale import DaskSource
+
+            dask = DaskSource(X, skip)
+            validate_data(self, np.empty((1, dask.n_channels)), skip_check_array=True)
+            return dask
         if is_chunks(X):
             chunks = ChunkSource(X, threads, skip)
             first = np.empty((1, chunks.n_channels))
@@ -149,5 +177,17 @@ class BatchFit(LayeredNetwork):
         return np.maximum(o["separation_a"], size / fading)
 
 
+def is_dask(X: Any) -> bool:
+    """Whether X is an array or a frame of Dask."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
 def _refuse(network: StreamNetwork, bad: BadSampleError) -> NoReturn:
-    refuse(network, bad.x, bad.row)
+    try:
+        refuse(network, bad.x, bad.row)
+    except ValueError as error:
+        if bad.chunk is None:
+            raise error from None
+        raise ValueError(
+            f"{error}. It is in chunk {bad.chunk} of the Dask array, row {bad.chunk_row} there"
+        ) from None
