@@ -57,6 +57,7 @@ def verdicts(
                 "kind": kind, "seed": [seed, j, i], "error": error, "truth": level(error),
                 "said": d.verdict, "shape": list(p.X.shape), "n_components": p.n_components,
                 "seconds": seconds, "troubles": [s.name for s in d.troubles], "facts": p.facts,
+                "signals": {s.name: s.value for s in d.signals},
             }  # fmt: skip
 
 

@@ -138,11 +138,13 @@ class Handle {
         network->apply(X.data(), long(X.shape(0)), Y.data());
     }
 
-    nb::dict get_state() {
+    // Copies of all fields, or of the one that is named.
+    nb::dict get_state(const std::string& only) {
         Field f[40];
         const int n = network->fields(f);
         nb::dict state;
         for (int i = 0; i < n; ++i) {
+            if (!only.empty() && only != f[i].name) continue;
             double* data = new double[f[i].rows * f[i].columns + 1];
             for (long r = 0; r < f[i].rows; ++r)
                 for (long c = 0; c < f[i].columns; ++c)
@@ -235,7 +237,7 @@ NB_MODULE(_core, m) {
         .def("run", &Handle::run, nb::arg("X").noconvert(), nb::arg("Y").noconvert().none())
         .def("one", &Handle::one, nb::arg("x").noconvert(), nb::arg("y").noconvert())
         .def("apply", &Handle::apply, nb::arg("X").noconvert(), nb::arg("Y").noconvert())
-        .def("get_state", &Handle::get_state)
+        .def("get_state", &Handle::get_state, nb::arg("only") = "")
         .def("set_state", &Handle::set_state, nb::arg("state"), nb::arg("derived"))
         .def("backup", &Handle::backup)
         .def("roll_back", &Handle::roll_back)

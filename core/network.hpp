@@ -3,6 +3,7 @@
 #pragma once
 
 #include "separation.hpp"
+#include "watch.hpp"
 #include "whitening.hpp"
 
 namespace nica {
@@ -60,7 +61,7 @@ template <class S> struct Temporaries {
 template <class S, class First> class Stacked final : public Network {
   public:
     explicit Stacked(const Config& c)
-        : config(c), state(c), temporaries(c), pivoting(c.d), outputs(c.separate ? c.d : c.l) {
+        : config(c), state(c), temporaries(c), watch(c), pivoting(c.d), outputs(c.separate ? c.d : c.l) {
         state.now.target = c.hold;
         resize_held(c.hold);
     }
@@ -126,7 +127,10 @@ template <class S, class First> class Stacked final : public Network {
     int fields(Field* out) override {
         int n = 0;
         if (config.whiten) n += state.one.fields(out);
-        if (config.separate) n += state.two.fields(out + n);
+        if (config.separate) {
+            n += state.two.fields(out + n);
+            n += watch.fields(out + n);
+        }
         out[n++] = {"gain", &state.gain[0], config.k, 1, 1, 1};
         out[n++] = {"last", &state.last[0], config.k, 1, 1, 1};
         out[n++] = {"scalars", &state.now.t, long(sizeof(Scalars) / sizeof(double)), 1, 1, 1};
@@ -158,6 +162,7 @@ template <class S, class First> class Stacked final : public Network {
     Config config;
     Layers<S, First> state;
     Temporaries<S> temporaries;
+    Watch watch;
     Pivoting pivoting;
     int outputs;
     double* held = nullptr;
@@ -283,6 +288,8 @@ template <class S, class First> class Stacked final : public Network {
             }
             s.two.learn(t.waiting.h, t.second, w, forgetting, floor, c.in_time);
             s.two.watch(t.second, w / c.revival);
+            if (__builtin_expect(std::ptrdiff_t(time) % watch_interval == 0, 0) && w == 1)
+                watch.note(t.waiting.x, t.second.y, t.second.slack);
             s.now.poison += 0 * S::dot(s.two.D, t.second.y, t.second.beta);
             if (__builtin_expect(s.now.all_fired == 0, 0) && not_zero(t.waiting.x)) {
                 s.now.all_fired = s.two.note_fired(t.second);

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from nica.diagnostics.diagnosis import COLOURS, OK
+from nica._signals import COLOURS, OK
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from nica.diagnostics.diagnosis import Diagnosis, Signal
+    from nica._signals import Signal
+    from nica.diagnostics.diagnosis import Diagnosis
     from nica.report import Html
 
 SIGNALS = ("signal", "value", "OK", "failed", "verdict")

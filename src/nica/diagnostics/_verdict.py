@@ -6,26 +6,14 @@ docs/trust.md reports how often they are wrong on fresh ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from nica._signals import DOUBTFUL, FAILED, OK, Limit, Signal
 from nica.diagnostics._measure import Measures
-from nica.diagnostics.diagnosis import DOUBTFUL, FAILED, OK, Signal, Source
+from nica.diagnostics.diagnosis import Source
 from nica.rank import Rank
 
 CONFIRMED = 0.05  #: second opinion up to which disagreeing fits make a result doubtful, not failed
-
-
-@dataclass(frozen=True)
-class Limit:
-    """A signal's limits and words; ``{value}`` and ``{source}`` are filled in."""
-
-    ok: float
-    failed: float
-    finding: str
-    cause: str
-    remedy: str
 
 
 NEVER = float("inf")
@@ -122,10 +110,10 @@ def judge(m: Measures, rank: Rank, d: int, k: int) -> tuple[tuple[Signal, ...], 
         limit = LIMITS[name]
         said = [_compare(name, float(value), confirmed) for value in values]
         verdicts = np.maximum(verdicts, [order.index(verdict) for verdict in said])
-        worst = int(np.argmin(values) if _at_least(limit) else np.argmax(values))
-        signals.append(_signal(name, float(values[worst]), said[worst], worst))
+        worst = int(np.argmin(values) if limit.at_least else np.argmax(values))
+        signals.append(limit.signal(name, float(values[worst]), said[worst], worst))
     for name, value in (("gap", m.gap), ("offset", m.offset), ("constant sum", m.one)):
-        signals.append(_signal(name, value, _compare(name, value, confirmed), None))
+        signals.append(LIMITS[name].signal(name, value, _compare(name, value, confirmed)))
     signals.append(_number(rank, d, k))
     sources = tuple(
         Source(
@@ -138,29 +126,11 @@ def judge(m: Measures, rank: Rank, d: int, k: int) -> tuple[tuple[Signal, ...], 
     return tuple(signals), sources
 
 
-def _at_least(limit: Limit) -> bool:
-    return limit.ok > limit.failed
-
-
 def _compare(name: str, value: float, confirmed: bool) -> str:
-    limit = LIMITS[name]
-    sign = 1 if _at_least(limit) else -1
-    if not sign * value >= sign * limit.ok:
-        beyond = not sign * value >= sign * limit.failed
-        if beyond and not (confirmed and name in ("restarts", "random halves", "halves")):
-            return FAILED
+    verdict = LIMITS[name].compare(value)
+    if verdict == FAILED and confirmed and name in ("restarts", "random halves", "halves"):
         return DOUBTFUL
-    return OK
-
-
-def _signal(name: str, value: float, verdict: str, source: int | None) -> Signal:
-    limit = LIMITS[name]
-    finding = limit.finding.format(value=value, source=source)
-    bad = verdict != OK
-    return Signal(
-        name, value, limit.ok, limit.failed, verdict, finding,
-        limit.cause if bad else "", limit.remedy if bad else "", source,
-    )  # fmt: skip
+    return verdict
 
 
 def _number(rank: Rank, d: int, k: int) -> Signal:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from nica._signals import CANNOT_SAY, FAILED, worst
 from nica.diagnostics._fits import refit
 from nica.diagnostics._intake import Intake, enough, take
 from nica.diagnostics._measure import measure
 from nica.diagnostics._verdict import doubts, judge
-from nica.diagnostics.diagnosis import CANNOT_SAY, DOUBTFUL, FAILED, MEANINGS, OK, Diagnosis
+from nica.diagnostics.diagnosis import MEANINGS, Diagnosis
 from nica.networks._settings import whole
 from nica.rank import Rank, estimate_n_components
 
@@ -79,8 +80,7 @@ def diagnose(
         intake.obstacles.append(f"these samples cannot be separated: {error}")
         return _cannot_say(intake, d, rank)
     signals, sources = judge(measures, rank, d, k)
-    said = {signal.verdict for signal in signals}
-    verdict = FAILED if FAILED in said else DOUBTFUL if DOUBTFUL in said else OK
+    verdict = worst(signals)
     return Diagnosis(
         verdict, MEANINGS[verdict], d, intake.n_samples, len(intake.X), k, signals, sources,
         doubts(signals), (), rank, fits.model, measures.outputs,

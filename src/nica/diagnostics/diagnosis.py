@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nica._signals import CANNOT_SAY, DOUBTFUL, FAILED, OK, Signal, worst_first
 from nica.rank import Rank
 
 if TYPE_CHECKING:
@@ -20,44 +21,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-OK, DOUBTFUL, FAILED, CANNOT_SAY = "OK", "doubtful", "failed", "cannot say"
-COLOURS = {OK: "green", DOUBTFUL: "yellow", FAILED: "red", CANNOT_SAY: "magenta"}
 MEANINGS = {
     OK: "nothing speaks against these sources",
     DOUBTFUL: "some of these sources may be wrong: look at the causes before using them",
     FAILED: "do not use these sources",
     CANNOT_SAY: "no verdict is possible",
 }
-
-
-@dataclass(frozen=True)
-class Signal:
-    """One thing that was measured.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-    ok, failed : float
-        Limits: on which side of them the value must lie is told by which one is larger.
-    verdict : {"OK", "doubtful", "failed"}
-    finding : str
-        What was measured, with the value, in a sentence.
-    cause, remedy : str
-        Empty if the verdict is OK.
-    source : int or None
-        The output that it is worst for.
-    """
-
-    name: str
-    value: float
-    ok: float
-    failed: float
-    verdict: str
-    finding: str
-    cause: str = ""
-    remedy: str = ""
-    source: int | None = None
 
 
 @dataclass(frozen=True)
@@ -133,8 +102,7 @@ class Diagnosis:
     @property
     def troubles(self) -> tuple[Signal, ...]:
         """Signals that are not OK, the worst first."""
-        found = [signal for signal in self.signals if signal.verdict != OK]
-        return tuple(sorted(found, key=lambda signal: signal.verdict != FAILED))
+        return worst_first(self.signals)
 
     @property
     def looked_at(self) -> str:

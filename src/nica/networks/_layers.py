@@ -9,12 +9,16 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from nica._core import Network
+from nica._signals import FAILED
 from nica.equations.network import orthonormal
 from nica.equations.warmup import warm_start, warm_start_rank
 from nica.networks._apply import new_core
+from nica.networks._health import ENOUGH, Health, health
 from nica.networks._samples import Array
 from nica.networks._settings import Options, options
 from nica.networks._stream import SCALARS, StreamNetwork
+
+ALARMS = ("correlation", "turning")  #: signals that warn when they have failed
 
 
 class LayeredNetwork(StreamNetwork):
@@ -70,6 +74,8 @@ class LayeredNetwork(StreamNetwork):
         now = self._scalars() | {"held": 0.0} | scalars
         arrays = arrays | {"gain": gain, "scalars": np.array(list(now.values()))}
         arrays["held"] = np.empty((0, self._settings["k"]))
+        if self._separate:
+            arrays["watched"] = np.zeros(2)
         self._core.set_state({n: np.atleast_2d(a.T).T for n, a in arrays.items()}, False)
 
     def _start(self) -> None:
@@ -164,6 +170,11 @@ class LayeredNetwork(StreamNetwork):
 
     # ----------------------------------------------------------------------------------------- health
 
+    @property
+    def health_(self) -> Health:
+        """How the network is doing, from what it keeps of its last samples; see `Health`."""
+        return health(self)
+
     def _causes(self, now: dict[str, float]) -> Iterator[tuple[str, str]]:
         """What is wrong with the network now: a short name and a sentence."""
         if not now["started"] and self._settings["robust"]:
@@ -197,3 +208,11 @@ class LayeredNetwork(StreamNetwork):
                     f"has a silent output at sample {seen}: neuron {i} no longer fires, its source is "
                     "lost or was never there. Lower n_components, or set flip_silent=True",
                 )
+            if state["watched"][0, 0] >= ENOUGH:
+                for signal in self.health_.troubles:
+                    if signal.verdict == FAILED and signal.name in ALARMS:
+                        yield (
+                            signal.name,
+                            f"may be wrong at sample {seen}: {signal.finding}. Cause: {signal.cause}. "
+                            f"Remedy: {signal.remedy}",
+                        )

@@ -181,6 +181,9 @@ def _check_counters(estimator: StreamNetwork, arrays: dict[str, NDArray[Any]]) -
         and now["started"] in (0, 1)
         and now["suspended"] in (0, 1)
     )
+    if "watched" in arrays:
+        now["watched"], now["kept"] = arrays["watched"].ravel().tolist()
+        possible &= 0 <= now["watched"] < 1e15 and 0 <= now["kept"] < 1e15
     if not possible:
         raise ValueError(f"its counters are impossible: {now}")
 

@@ -27,7 +27,8 @@ from nica.networks._samples import (
 from nica.networks._settings import Options, whole
 from nica.networks._settling import settle
 
-HEALTH_INTERVAL = 4096  #: samples between two looks at the network's health
+#: Samples between two looks at the network's health: at first, at most; between, a quarter of those seen.
+HEALTH_INTERVAL, HEALTH_INTERVAL_MOST = 4096, 65536
 FEW = 200  #: rows below which ``fit`` cannot tell a lost neuron from a rare source
 
 #: Names of the native core's counters, in the order of Scalars in core/network.hpp.
@@ -172,16 +173,16 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ----------------------------------------------------------------------------- state, by names
 
-    def _state(self) -> dict[str, Array]:
+    def _state(self, only: str = "") -> dict[str, Array]:
         if self._core is None:
             raise NotFittedError(
                 f"This {type(self).__name__} has not seen any sample yet: "
                 "call fit, partial_fit or separate first"
             )
-        return self._core.get_state()
+        return self._core.get_state(only)
 
     def _scalars(self) -> dict[str, float]:
-        return dict(zip(SCALARS, self._state()["scalars"].ravel().tolist(), strict=True))
+        return dict(zip(SCALARS, self._state("scalars")["scalars"].ravel().tolist(), strict=True))
 
     @property
     def n_samples_seen_(self) -> int:
@@ -368,7 +369,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         now = self._scalars()
         if now["seen"] < self._next_look and not always:
             return
-        self._next_look = now["seen"] + HEALTH_INTERVAL
+        wait = min(max(HEALTH_INTERVAL, now["seen"] // 4), HEALTH_INTERVAL_MOST)
+        self._next_look = now["seen"] + wait
         causes = dict(self._causes(now))
         for cause, message in causes.items():
             if cause not in self._warned:
