@@ -321,3 +321,43 @@ def test_a_page_tells_what_was_run(tmp_path, mix):
     assert "out.npy" in text
     refused = run(tmp_path / "m.csv", "-n", 3, "--report", tmp_path / "no" / "page.html", code=1)
     assert "no folder" in refused.stderr
+
+
+# ------------------------------------------------------------------------------ its neighbours
+
+
+def test_convert_changes_no_bit(tmp_path, mix):
+    for ending in ("csv", "parquet", "mat"):
+        copy, back = tmp_path / f"copy.{ending}", tmp_path / "back.npy"
+        for arguments in ((tmp_path / "mix.npy", copy), (copy, back)):
+            result = CliRunner().invoke(app, ["convert", *map(str, arguments)])
+            assert (result.exit_code, result.output[:19]) == (0, "Wrote 5,000 samples")
+        np.testing.assert_array_equal(np.load(back), mix)
+    result = CliRunner().invoke(app, ["convert", "nothing.csv", "x.npy"])
+    assert (result.exit_code, result.output) == (1, "nica: no file 'nothing.csv'\n")
+
+
+def test_info_tells_what_a_file_is(tmp_path, mix):
+    source, saved = str(tmp_path / "mix.npy"), str(tmp_path / "m.st")
+    run(source, "-o", tmp_path / "out.npy", "--save", saved, "-q")
+
+    def info(path):
+        result = CliRunner().invoke(app, ["info", str(path), "--json"])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    found = info(source)
+    assert (found["kind"], found["format"], found["samples"]) == ("samples", "npy", 5000)
+    assert [c["most"] for c in found["channels"]] == mix.max(axis=0).tolist()
+    assert info(saved)["samples seen"] == 5000
+    job = Job((source,), str(tmp_path / "y.npy"), parameters={"random_state": 0})
+    with pytest.raises(KeyboardInterrupt):
+        run_job(job, checkpoint=str(tmp_path / "c.st"), watch=stop_at(1))
+    assert (info(tmp_path / "c.st")["kind"], info(tmp_path / "c.st")["rows done"]) == (
+        "checkpoint",
+        1024,
+    )
+    text = CliRunner().invoke(app, ["info", source]).output
+    assert "samples: 5,000" in text
+    (tmp_path / "no.csv").write_text("")
+    assert "is empty" in CliRunner().invoke(app, ["info", str(tmp_path / "no.csv")]).output

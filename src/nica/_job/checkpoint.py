@@ -66,9 +66,17 @@ def write_checkpoint(
 
 def read_checkpoint(path: str) -> Checkpoint:
     """Read what `write_checkpoint` wrote."""
+    found = checkpoint_or_model(path)
+    if not isinstance(found, Checkpoint):
+        raise ValueError(f"{path!r} is a model, not a checkpoint of a run: give it as model=")
+    return found
+
+
+def checkpoint_or_model(path: str) -> Checkpoint | StreamNetwork:
+    """Read a checkpoint, or a model that is none."""
     network, notes = _save.read(path)
     if KEY not in notes:
-        raise ValueError(f"{path!r} is a model, not a checkpoint of a run: give it as model=")
+        return network
     try:
         found = json.loads(notes[KEY])
         job, position = Job.of(found["job"]), Position(**found["position"])

@@ -9,9 +9,12 @@ import typer
 from nica._config import kernels
 from nica._version import __version__
 from nica.cli._console import fail
+from nica.cli.convert import HELP as CONVERT
+from nica.cli.convert import convert
 from nica.cli.demo import demo
 from nica.cli.diagnose import HELP as DIAGNOSE
 from nica.cli.diagnose import diagnose
+from nica.cli.info import HELP as INFO
 from nica.cli.info import info
 from nica.cli.live import HELP as LIVE
 from nica.cli.live import live
@@ -29,7 +32,8 @@ app.command(help=SEPARATE)(separate)
 app.command()(demo)
 app.command(help=DIAGNOSE)(diagnose)
 app.command(help=LIVE)(live)
-app.command()(info)
+app.command(help=CONVERT)(convert)
+app.command(help=INFO)(info)
 
 
 def _show_version(wanted: bool) -> None:

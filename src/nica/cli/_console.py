@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import sys
 from typing import NoReturn
 
 import typer
@@ -16,6 +20,16 @@ def fail(message: str) -> NoReturn:
     """Say in one line what is wrong, and end with exit code 1."""
     err.print(f"nica: {message}", markup=False, soft_wrap=True)
     raise typer.Exit(1)
+
+
+def end_by(number: int) -> NoReturn:
+    """End by a signal, as the shell wants to see it."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    raise typer.Exit(128 + number)  # where signals are blocked
 
 
 def progress() -> Progress:

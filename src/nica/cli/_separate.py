@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -16,7 +14,7 @@ from rich.console import Console
 
 from nica._job import Job, Outcome, Run, Stopped, read_checkpoint, run
 from nica._job.checkpoint import Checkpoint
-from nica.cli._console import err, fail, out
+from nica.cli._console import end_by, err, fail, out
 from nica.cli._watch import Watcher
 from nica.cli._words import as_options
 
@@ -36,6 +34,7 @@ class Session:
     diagnose: bool
     strict: bool
     report: str | None = None
+    _begun: bool = False
 
     def go(self) -> None:
         """Run, then tell."""
@@ -46,6 +45,7 @@ class Session:
                 warnings.showwarning = self._warn
                 job, found = self._begin()
                 self._check_folder(self.report)
+                self._begun = True
                 record = self._record()
                 with Watcher(not self.quiet, found is not None) as watch:
                     outcome, done = run(
@@ -138,14 +138,12 @@ class Session:
         if number != signal.SIGPIPE:
             name = signal.Signals(number).name
             err.print(f"nica: stopped by {name}{self._remedy()}", markup=False, soft_wrap=True)
-        with contextlib.suppress(OSError):
-            sys.stderr.flush()
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-        raise typer.Exit(128 + number)  # not reached
+        end_by(number)
 
     def _remedy(self) -> str:
         """How to go on, if that is possible."""
+        if not self._begun:
+            return ""
         if self._file and os.path.exists(self._file):
             return f"; go on with: nica separate --resume {self._file}"
         if self._file is None and "source" in self.wish:
@@ -155,11 +153,11 @@ class Session:
     def _about(self, error: OSError) -> str:
         if error.strerror is None or (error.filename is None and not error.errno):
             return as_options(str(error))
-        where = error.filename or self.wish.get("out", "the output")
-        return f"{error.strerror}: {where!r}"
+        where = error.filename or self.wish.get("out")
+        return f"{error.strerror}: {where!r}" if where else f"{error.strerror}: standard output"
 
-    def _warn(self, message: Any, *_: Any, **__: Any) -> None:
-        if not self.quiet:
+    def _warn(self, message: Any, *_: Any, always: bool = False, **__: Any) -> None:
+        if always or not self.quiet:
             text = as_options(str(message))
             err.print(f"nica: warning: {text}", markup=False, soft_wrap=True, style="yellow")
 
@@ -217,6 +215,6 @@ class Session:
         if verdict is None or self.as_json:
             return
         if verdict.verdict != "OK":
-            err.print(f"nica: warning: {verdict}", markup=False, soft_wrap=True, style="yellow")
+            self._warn(verdict, always=True)
         elif not self.quiet:
             place.print(f"Verdict: {verdict.verdict}: {verdict.reason}", soft_wrap=True)

@@ -79,6 +79,8 @@ def open_chunks(
         columns, path, chunk_rows, start, header, delimiter, decimal, comment, on_bad
     )  # fmt: skip
     if isinstance(source, str) and source == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed")
         return _of_stream(Source(sys.stdin.buffer, "standard input", waits=True), format, reading)
     if hasattr(source, "read"):
         name = str(getattr(source, "name", "the stream"))
@@ -129,6 +131,12 @@ def _images(
         raise FileNotFoundError(f"no file matches {pattern!r}" if pattern else "the list is empty")
     if format not in (None, "images", "tiff"):
         raise ValueError(f"format={format!r}: only images can be read from several files")
+    for path in paths:
+        if of_name(str(path)) not in (None, "images", "tiff"):
+            raise ValueError(
+                f"{os.fspath(path)!r} is no image: only images can be read from several files; give "
+                "others one by one"
+            )
     module = named("images").load()
     order = sorted(paths, key=module.natural) if pattern else paths
     chunks: Chunks = module.Reader(order, reading)
@@ -193,13 +201,15 @@ def open_sink(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     out = pathlib.Path(folder) / "sources.csv"
     ...     with open_sink(out, columns=["a", "b"]) as sink:
-    ...         sink.write(np.array([[0.1, 2.0]]))
+    ...         sink.write(np.array([[0.1, 2.5]]))
     ...     print(out.read_text(), end="")
     a,b
-    0.1,2.0
+    0.1,2.5
     """
     names = None if columns is None else [str(name) for name in columns]
     if str(path) == "-":
+        if sys.stdout is None:
+            raise ValueError("standard output is closed: give the name of a file")
         return _pipe(sys.stdout.buffer, "-", format or "csv", names, resume_at)
     where = Path(path)
     name = format or of_name(str(where))
