@@ -144,9 +144,9 @@ def test_a_link_is_followed(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "x.csv").symlink_to(tmp_path / "real" / "y.csv")
     with open_sink(tmp_path / "x.csv") as sink:
-        sink.write([[1.0]])
+        sink.write([[1.5]])
     assert (tmp_path / "x.csv").is_symlink()
-    assert (tmp_path / "real" / "y.csv").read_text() == "1.0\n"
+    assert (tmp_path / "real" / "y.csv").read_text() == "1.5\n"
 
 
 # ------------------------------------------------------------------------------ text as people write it
@@ -292,7 +292,7 @@ with open_chunks("-") as chunks, open_sink("-", format=chunks.format, columns=ch
 
 @pytest.mark.parametrize(
     ("head", "line", "answer"),
-    [(b"a,b\n", b"1,2\n", b"2.0,4.0\n"), (b"", b"[1, 2]\n", b"[2.0, 4.0]\n")],
+    [(b"a,b\n", b"1.25,2.125\n", b"2.5,4.25\n"), (b"", b"[1, 2]\n", b"[2.0, 4.0]\n")],
 )
 def test_a_line_in_gives_a_line_out_before_the_next(head, line, answer):
     command = [sys.executable, "-c", ECHO]

@@ -65,6 +65,13 @@ def test_frozen_passes_go_over_the_file_in_its_order(tmp_path, mix):
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), model.transform(mix))
 
 
+def test_frozen_by_the_batch_solver(tmp_path, mix):
+    out = tmp_path / "out.npy"
+    run(tmp_path / "mix.npy", "-n", 3, "-o", out, "--frozen", "--solver", "batch")
+    model = nica.NICA(3, solver="batch", random_state=0).fit(mix)
+    np.testing.assert_array_equal(np.load(out), model.transform(mix))
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_saved_model_goes_on_or_is_applied(tmp_path, mix, jobs):
     saved = tmp_path / "model.st"
@@ -78,9 +85,9 @@ def test_a_saved_model_goes_on_or_is_applied(tmp_path, mix, jobs):
 
 
 def test_every_parameter_of_the_estimator_is_an_option():
-    known = {"on_bad": "skip_bad", "random_state": "seed"}
+    known = {"on_bad": "skip_bad", "random_state": "seed", "n_jobs": "jobs"}
     options = inspect.signature(separate).parameters
-    parameters = set(nica.NICA().get_params())
+    parameters = set(nica.NICA().get_params()) - {"verbose"}  # a terminal shows progress
     assert {known.get(name, name) for name in parameters} <= set(options)
 
 

@@ -40,8 +40,8 @@ class Job:
         Format of the outputs.
     model, save : str or None
         The model to begin with; where to write the one at the end.
-    jobs : int
-        Threads; never changes a result.
+    jobs : int or None
+        Threads for outputs of frozen weights; never changes a result. None takes one.
     """
 
     source: tuple[str, ...]
@@ -53,7 +53,7 @@ class Job:
     to: str | None = None
     model: str | None = None
     save: str | None = None
-    jobs: int = 1
+    jobs: int | None = None
 
     def check(self) -> None:
         """Refuse what cannot work before anything is read."""

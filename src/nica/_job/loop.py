@@ -110,16 +110,11 @@ class Run:
     def _learn(self) -> None:
         """Learn for frozen outputs: as ``fit`` does, or in passes over the source in its order."""
         passes = self.job.passes
-        if passes is None and self.job.model is None and self.position.learned == 0:
-            X = self._whole()
-            if X is not None:
-                with self._signals.waiting():
-                    self.network.fit(X)
-                if self.columns is not None:
-                    self.network.feature_names_in_ = np.array(self.columns, dtype=object)
-                self.note = f"learned by fit, {_times(self.network.n_iter_)} over all samples"
-                self.position = Position(WRITE, learned=len(X))
-                return
+        if passes is None and self.job.model is None and self.position.learned == 0 and self._fit():
+            done = _times(self.network.n_iter_)
+            self.note = f"learned by fit, {done} over all samples"
+            self.position = Position(WRITE, learned=self.network.n_samples_seen_)
+            return
         for turn in range(self.position.turn, passes or 1):
             self.position.turn = turn
             with self.job.open(self.position.rows) as chunks:
@@ -131,23 +126,39 @@ class Run:
         self.note = self.note or f"learned in {_times(passes or 1)} over the samples in their order"
         self.position = Position(WRITE, learned=self.position.learned)
 
-    def _whole(self) -> Array | None:
-        """All samples, or None if they are too many to be held."""
+    def _fit(self) -> bool:
+        """Learn by ``fit``, unless that would have to hold more samples than are reasonable."""
+        if getattr(self.network, "solver", "stream") == "batch":
+            with self.job.open() as chunks, self._signals.waiting():
+                self.network.fit(chunks)
+            return True
+        X, names = self._whole()
+        if X is None:
+            return False
+        with self._signals.waiting():
+            self.network.fit(X)
+        if names is not None:
+            self.network.feature_names_in_ = np.array(names, dtype=object)
+        return True
+
+    def _whole(self) -> tuple[Array | None, list[str] | None]:
+        """All samples and the names of their channels, or None if they are too many to be held."""
         held: list[Array] = []
         size = 0
         with self.job.open() as chunks:
-            self.columns = chunks.columns
             if (chunks.n_rows or 0) * chunks.n_channels * 8 <= WHOLE:
-                for chunk in chunks:
-                    self._signals.check()
+                for chunk in self._waited(chunks):
                     size += chunk.nbytes
                     if size > WHOLE:
                         break
                     held.append(np.array(chunk))
                 else:
-                    return np.concatenate(held) if held else None
-        self.note = f"learned in 1 pass: more than {size_of(WHOLE)} of samples; passes= makes more"
-        return None
+                    return np.concatenate(held) if held else None, chunks.columns
+        self.note = (
+            f"learned in 1 pass: there are more than {size_of(WHOLE)} of samples (--passes makes more, "
+            "--solver batch has no such limit)"
+        )
+        return None, None
 
     def _write(self) -> None:
         """Write the outputs: as emitted, or of the weights as they stand."""
@@ -176,7 +187,7 @@ class Run:
         if self.job.mode == "stream":
             return ((X, self.network._learn(X, True, chunks.columns)) for X in inputs)
         self._check_names(chunks)
-        return in_order(self._transformed, inputs, self.job.jobs)
+        return in_order(self._transformed, inputs, self.job.jobs or 1)
 
     def _transformed(self, X: Array) -> Array:
         """Outputs of the weights as they stand; NaN for samples that are left out."""

@@ -98,10 +98,10 @@ Seed = Annotated[
     _text(HOW, "N", "Seed of the weights (random_state); else 0.", "--seed", "--random-state"),
 ]
 Jobs = Annotated[
-    int,
+    int | None,
     typer.Option(
-        "--jobs", "-j", min=1, metavar="N", rich_help_panel=HOW,
-        help="Threads for outputs with frozen weights; never changes a result.",
+        "--jobs", "-j", min=1, metavar="N", rich_help_panel=HOW, show_default=False,
+        help="Threads where the weights are frozen, else 1, and of the batch solver, else all cores.",
     ),
 ]  # fmt: skip
 
@@ -151,4 +151,9 @@ Start = Annotated[str | None, _text(NETWORK, "NAME", "warm, or paper to the lett
 FlipSilent = Annotated[bool | None, _flag(NETWORK, "Flip neurons that never fire, or do not.")]
 Tol = Annotated[float | None, _text(NETWORK, "X", "Of --frozen: change at which it has settled.")]
 MaxPasses = Annotated[int | None, _text(NETWORK, "N", "Of --frozen: most passes until then.")]
+Solver = Annotated[
+    str | None,
+    _text(NETWORK, "NAME", "Of --frozen: stream, or batch for many samples and all cores."),
+]
+Starts = Annotated[int | None, _text(NETWORK, "N", "Of --solver batch: random starts.")]
 Shuffle = Annotated[bool | None, _flag(NETWORK, "Of --frozen: permute samples, or do not.")]

@@ -7,13 +7,13 @@ from typing import Any
 
 RATES = {"time": "Time", "activity": "Activity"}
 NAMES = {
-    "n_components": "-n", "random_state": "--seed", "chunk_rows": "",
+    "n_components": "-n", "random_state": "--seed",
 }  # fmt: skip
 OPTIONS = (
     "n_components", "n_whitened", "n_interneurons", "alpha", "whitening_rate", "separation_rate",
     "dynamics", "max_sweeps", "dynamics_tol", "start", "flip_silent", "half_life", "tol", "max_passes",
     "shuffle", "random_state", "format", "columns", "path", "header", "delimiter", "decimal", "comment",
-    "model", "passes",
+    "model", "passes", "solver", "n_starts",
 )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def separate(
     save: o.Save = None,
     half_life: o.HalfLife = None,
     seed: o.Seed = None,
-    jobs: o.Jobs = 1,
+    jobs: o.Jobs = None,
     checkpoint: o.Checkpoint = None,
     every: o.Every = 10.0,
     resume: o.Resume = None,
@@ -77,6 +77,8 @@ def separate(
     tol: o.Tol = None,
     max_passes: o.MaxPasses = None,
     shuffle: o.Shuffle = None,
+    solver: o.Solver = None,
+    n_starts: o.Starts = None,
 ) -> None:
     """Separate a file or pipe (see HELP)."""
     if frozen and apply:
@@ -96,7 +98,8 @@ def separate(
             "dynamics": dynamics, "max_sweeps": max_sweeps, "dynamics_tol": dynamics_tol,
             "start": start, "flip_silent": flip_silent, "half_life": half_life,
             "on_bad": "skip" if skip_bad else None, "tol": tol, "max_passes": max_passes,
-            "shuffle": shuffle, "random_state": seed,
+            "shuffle": shuffle, "solver": solver, "n_starts": n_starts,
+            "n_jobs": jobs if solver == "batch" else None, "random_state": seed,
         }  # fmt: skip
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
@@ -114,7 +117,7 @@ def separate(
         "to": to,
         "model": None if model is None else os.path.abspath(model),
         "save": None if save is None else os.path.abspath(save),
-        "jobs": None if jobs == 1 else jobs,
+        "jobs": jobs,
     }
     from nica.cli._separate import Session
 
