@@ -30,8 +30,8 @@ lint: .venv/has-lint
 	PYTHONPATH=src $(BIN)/lint-imports
 	tools/check-kernels
 
-bench: .venv/has-test
-	@$(BIN)/python benchmarks/run.py $(ARGS)
+bench: .venv/has-bench
+	@$(BIN)/python -m benchmarks.run --pages $(ARGS)
 
 docs: .venv/has-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build

@@ -1,6 +1,6 @@
 """One machine or several? An array larger than the workers' memory, a killed worker, scaling, a model.
 
-    python -m benchmarks.dask_cluster [--gigabytes 4] [--folder DIR] [--out FILE] [--page]
+    python -m benchmarks.dask_cluster [--gigabytes 2.4] [--folder DIR] [--only PART ...] [--page]
 
 Everything runs on this machine: clusters of 1 and 2 processes with one thread each. What 100 workers
 would take is a model with stated assumptions, not a measurement. --page writes docs/scale.md's figures.
@@ -15,6 +15,7 @@ import shutil
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ import nica
 from nica.datasets import mixing, sparse_uniform
 from nica.metrics import match_sources
 
-D, K, ROWS = 10, 20, 250_000  #: sources, channels, samples of a chunk (40 MB)
+D, K, ROWS = 10, 20, 62_500  #: sources, channels, samples of a chunk (10 MB)
 A = mixing(K, D, condition=10, random_state=1)
 MIB = 1 << 20
 
@@ -145,7 +146,7 @@ def crossing(folder: Path, sizes: list[int]) -> list[dict[str, float]]:
     return rows
 
 
-def model_of(rows: list[dict[str, float]], crossing: list[dict[str, float]]) -> dict[str, Any]:
+def model_of(crossing: list[dict[str, float]]) -> dict[str, Any]:
     """Seconds for W workers: overhead of a round + T (work per sample) / W + tree of sums.
 
     Assumptions: chunks are read from storage that serves all workers as fast as it serves one; a round's
@@ -245,29 +246,33 @@ def page(results: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--gigabytes", type=float, default=4.0)
+    parser.add_argument("--gigabytes", type=float, default=2.4)
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/dask.json"))
+    parser.add_argument("--only", nargs="*", help="parts to measure anew; the others stay in FILE")
     parser.add_argument("--page", action="store_true", help="write the figures into docs/scale.md")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     chunk = ROWS * K * 8
     chunks = max(8, round(arguments.gigabytes * (1 << 30) / chunk))
+    results: dict[str, Any] = (
+        json.loads(arguments.out.read_text()) if arguments.only and arguments.out.exists() else {}
+    )
+    results |= {"cores": os.cpu_count(), "d": D, "k": K, "chunk_rows": ROWS}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
-        path = write(folder, chunks)
-        results: dict[str, Any] = {"cores": os.cpu_count(), "d": D, "k": K, "chunk_rows": ROWS}
-        for what, call in (
-            ("error", lambda: accuracy(path)),
-            ("larger_than_memory", lambda: larger_than_memory(path, chunks * chunk)),
-            ("killed", lambda: killed(path)),
-            ("scaling", lambda: scaling(folder, 16)),
-            ("crossing", lambda: crossing(folder, [2, 4, 8, 16])),
-        ):
-            results[what] = call()
-            print(what, results[what], flush=True)
-    results["model"] = model_of(results["scaling"], results["crossing"])
-    print(results["model"])
+        parts: dict[str, Callable[[], Any]] = {
+            "error": lambda: accuracy(write(folder, 16)),
+            "larger_than_memory": lambda: larger_than_memory(write(folder, chunks), chunks * chunk),
+            "killed": lambda: killed(write(folder, 32)),
+            "scaling": lambda: scaling(folder, 32),
+            "crossing": lambda: crossing(folder, [4, 8, 16, 32]),
+        }
+        for part in arguments.only or parts:
+            results[part] = parts[part]()
+            print(part, results[part], flush=True)
+    if {"scaling", "crossing"} <= results.keys():
+        results["model"] = model_of(results["crossing"])
     arguments.out.write_text(json.dumps(results, indent=1))
     if arguments.page:
         from benchmarks.pages import put

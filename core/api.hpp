@@ -56,6 +56,8 @@ struct Kernels {
     Network* (*create)(const Config&);
     // Nanoseconds from one multiply-add to the next that needs it: the unit of the benchmarks.
     double (*multiply_add_latency)();
+    // Floating-point operations per nanosecond of independent multiply-adds on full registers, one core.
+    double (*peak)();
     // First row with an entry that is not finite or larger than limit in size; -1 if there is none.
     long (*find_bad)(const double* X, long rows, long columns, double limit);
     // Rows of Y (n x d) hold C^-1 K h; they become the fixed points y of layer 2. N is the inverse of C.

@@ -249,6 +249,7 @@ NB_MODULE(_core, m) {
     });
     m.def("multiply_add_latency",
           [](const std::string& name) { return kernels_named(name).multiply_add_latency(); });
+    m.def("peak", [](const std::string& name) { return kernels_named(name).peak(); });
     m.def("width", [](const std::string& name) { return kernels_named(name).width; });
     m.def("rectify", [](Rows C, Rows N, OutRows Y, OutRow below, OutRow held, const std::string& name) {
         const size_t d = Y.shape(1);

@@ -72,6 +72,26 @@ static double multiply_add_latency() {
     return 1e9 * best;
 }
 
+static double peak() {
+    using Lane = LaneOf<native_width>::type;
+    constexpr int steps = 20000, chains = 12;  // enough to hide the latency of one
+    double best = 0;
+    for (int repeat = 0; repeat < 30; ++repeat) {
+        volatile double start = 1.0, factor = 0.999999, term = 1e-9;
+        Lane x[chains];
+        const Lane a = Lane{} + factor, b = Lane{} + term;
+        for (int c = 0; c < chains; ++c) x[c] = Lane{} + start;
+        const double before = seconds();
+        for (int i = 0; i < steps; ++i)
+            NICA_UNROLL for (int c = 0; c < chains; ++c) x[c] = x[c] * a + b;
+        const double taken = seconds() - before;
+        volatile double end = 0;
+        for (int c = 0; c < chains; ++c) end = end + x[c][0];
+        best = larger(best, 2e-9 * steps * chains * native_width / taken);
+    }
+    return best;
+}
+
 }  // namespace NICA_VARIANT
 
 extern const Kernels NICA_KERNELS;
@@ -80,6 +100,7 @@ const Kernels NICA_KERNELS = {
     NICA_VARIANT::native_width,
     NICA_VARIANT::create,
     NICA_VARIANT::multiply_add_latency,
+    NICA_VARIANT::peak,
     NICA_VARIANT::find_bad,
     NICA_VARIANT::rectify,
 };
