@@ -211,8 +211,8 @@ def document(results: Row) -> str:
         "(_static/benchmarks.png)",
         "## Everything else", others(results),
         f"`import nica` takes {results['start_up']['import_s']:.2f} s beyond NumPy, with a network "
-        f"{results['start_up']['first_network_s']:.2f} s. Over {results['memory']['samples']:,} samples a "
-        f"stream grows by {results['memory']['grown_mb']:.1f} MB.",
+        f"{results['start_up']['first_network_s']:.2f} s. Over {results['memory']['samples']:,} samples "
+        f"a stream grows by {results['memory']['grown_mb']:.1f} MB.",
     ])  # fmt: skip
 
 
