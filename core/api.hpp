@@ -5,12 +5,14 @@
 namespace nica {
 
 enum Dynamics : int { exact = 0, sweeps = 1, ode = 2 };
+enum Rule : int { layers = 0, nonnegative_pca = 1, fast_ica = 2, infomax = 3, linsker = 4 };
 
 struct Config {
     int k, l, m, d;          // channels, principal neurons, interneurons, outputs
     int whiten, separate;    // which layers there are
     int robust;              // start="warm": exact means, outlier weight, revival, restart, idle
     int dynamics;            // Dynamics
+    int rule;                // Rule: the paper's layers, or a rival's rule in place of layer 2
     double alpha;            // appendix B; > 0 when l > d
     double rate_a, rate_b, rate_minimum;                   // layer 1: 1 / (a + b t), not below
     int in_time;                                           // layer 2: rate 1 / (a + b t) ...

@@ -78,6 +78,7 @@ static Config configuration(const nb::dict& o) {
     c.separate = item<bool>(o, "separate");
     c.robust = item<bool>(o, "robust");
     c.dynamics = item<int>(o, "dynamics");
+    c.rule = item<int>(o, "rule");
     c.alpha = item<double>(o, "alpha");
     c.rate_a = item<double>(o, "rate_a");
     c.rate_b = item<double>(o, "rate_b");
@@ -124,7 +125,7 @@ class Handle {
         check(y.shape(0), outputs, "outputs");
         for (int j = 0; j < config.k; ++j)
             if (!(std::fabs(x.data()[j]) <= limit)) return bad_sample;
-        if (!config.robust) backup();  // only the paper's start can overflow
+        if (!config.robust || config.rule) backup();  // the warm start of the layers cannot overflow
         const int event = network->run(x.data(), 1, y.data()).event;
         if (event == overflow) roll_back();
         return event;

@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "batch.hpp"
+#include "create.hpp"
 #include "network.hpp"
 
 #define NICA_STRING_(x) #x
@@ -17,7 +18,8 @@ template <int N> Network* fixed(const Config& c) {
     return new Stacked<Fixed<N>, Whitening<Fixed<N>>>(c);
 }
 
-static Network* create(const Config& c) {
+Network* create(const Config& c) {
+    if (c.rule != layers) return create_rival(c);
     if (c.whiten && (c.alpha > 0 || c.m != c.l || c.dynamics == ode))
         return new Stacked<Dynamic, GeneralWhitening>(c);
     if (c.k == c.l && c.l == c.d) switch (c.d) {

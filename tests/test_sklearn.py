@@ -13,14 +13,25 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nica import NICA, NSM, OnlineWhitening
+from nica import (
+    NICA,
+    NSM,
+    LinskerICA,
+    NonnegativePCA,
+    OnlineFastICA,
+    OnlineInfomax,
+    OnlineWhitening,
+)
 from nica.rates import Activity, Time
 
-ESTIMATORS = [NICA, OnlineWhitening, NSM]
+ESTIMATORS = [
+    NICA, OnlineWhitening, NSM, NonnegativePCA, OnlineFastICA, OnlineInfomax, LinskerICA
+]  # fmt: skip
+SQUARE = [OnlineInfomax, LinskerICA]  # as many outputs as channels, always
 every = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 
-@parametrize_with_checks([NICA(), OnlineWhitening(), NSM()])
+@parametrize_with_checks([estimator() for estimator in ESTIMATORS])
 def test_checks_of_scikit_learn(estimator, check):
     """No check of theirs is expected to fail."""
     assert not check(estimator)
@@ -29,10 +40,13 @@ def test_checks_of_scikit_learn(estimator, check):
 @every
 def test_outputs_are_named(estimator):
     X = mixture(0, 100, 3)[1]
-    model = estimator(2, random_state=0).partial_fit(X)
+    d = 3 if estimator in SQUARE else 2
+    options = {} if estimator in SQUARE else {"n_components": 2}
+    model = estimator(random_state=0, **options).partial_fit(X)
     name = estimator.__name__.lower()
-    assert model.get_feature_names_out().tolist() == [f"{name}0", f"{name}1"]
+    assert model.get_feature_names_out().tolist() == [f"{name}{i}" for i in range(d)]
     assert model.n_features_in_ == 3
+    assert model.n_components_ == d
     assert not hasattr(model, "feature_names_in_")
 
 
@@ -70,7 +84,7 @@ def test_names_that_change_are_refused(estimator):
 
 @every
 def test_clone_keeps_parameters_and_nothing_else(estimator):
-    model = estimator(2, tol=0.01, half_life=40, random_state=3)
+    model = estimator(tol=0.01, max_passes=40, random_state=3)
     model.partial_fit(mixture(0, 100, 3)[1])
     twin = clone(model)
     assert twin.get_params() == model.get_params()

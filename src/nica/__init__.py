@@ -7,6 +7,8 @@ from nica._version import __version__
 
 _WHERE = {
     "NICA": "networks", "NSM": "networks", "OnlineWhitening": "networks", "load": "networks",
+    "LinskerICA": "networks", "NonnegativePCA": "networks", "OnlineFastICA": "networks",
+    "OnlineInfomax": "networks",
     "diagnose": "diagnostics", "estimate_n_components": "rank", "show_config": "_config",
     "sweep": "replicas",
 }  # fmt: skip

@@ -12,6 +12,10 @@ from nica._version import __version__ as __version__
 from nica.diagnostics import diagnose as diagnose
 from nica.networks import NICA as NICA
 from nica.networks import NSM as NSM
+from nica.networks import LinskerICA as LinskerICA
+from nica.networks import NonnegativePCA as NonnegativePCA
+from nica.networks import OnlineFastICA as OnlineFastICA
+from nica.networks import OnlineInfomax as OnlineInfomax
 from nica.networks import OnlineWhitening as OnlineWhitening
 from nica.networks import load as load
 from nica.rank import estimate_n_components as estimate_n_components
@@ -20,6 +24,10 @@ from nica.replicas import sweep as sweep
 __all__ = [
     "NICA",
     "NSM",
+    "LinskerICA",
+    "NonnegativePCA",
+    "OnlineFastICA",
+    "OnlineInfomax",
     "OnlineWhitening",
     "__version__",
     "datasets",

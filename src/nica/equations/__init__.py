@@ -17,6 +17,8 @@ Read it in this order:
     Layer 2 learned from whole blocks of samples, whose sums add.
 ``robust``
     What ``start="warm"`` adds to it, so that any scale and any beginning will do. Not in the paper.
+``rivals``
+    The online algorithms that the paper compares itself with.
 
 Errata of the paper that these functions correct
 ------------------------------------------------
@@ -41,6 +43,22 @@ from nica.equations.nsm import (
     time_activity,
     update_nsm_weights,
 )
+from nica.equations.rivals import (
+    RivalState,
+    fastica_step,
+    infomax_step,
+    linsker_relaxation,
+    linsker_step,
+    nonnegative_pca_step,
+    positive_mean,
+    rival_start,
+    scaled_start,
+    symmetric_orthonormal,
+    update_fastica,
+    update_infomax,
+    update_linsker,
+    update_nonnegative_pca,
+)
 from nica.equations.robust import (
     RobustParameters,
     RobustState,
@@ -63,30 +81,44 @@ from nica.equations.whitening import (
 
 __all__ = [
     "PaperState",
+    "RivalState",
     "RobustParameters",
     "RobustState",
     "activity",
     "activity_as_printed",
     "block_outputs",
     "bounded",
+    "fastica_step",
     "flip_silent",
+    "infomax_step",
+    "linsker_relaxation",
+    "linsker_step",
     "memory",
     "minibatch_nsm",
+    "nonnegative_pca_step",
     "nsm_fixed_point",
     "outlier_limit",
     "outlier_weight",
     "paper_start",
     "paper_step",
+    "positive_mean",
     "prewhitening_dynamics",
     "prewhitening_fixed_point",
     "prewhitening_matrix",
     "projected_gradient",
+    "rival_start",
     "robust_start",
     "robust_step",
     "running_mean",
+    "scaled_start",
+    "symmetric_orthonormal",
     "time_activity",
     "time_rate",
     "unmixing",
+    "update_fastica",
+    "update_infomax",
+    "update_linsker",
+    "update_nonnegative_pca",
     "update_nsm_weights",
     "update_sums",
     "update_whitening_weights",

@@ -44,7 +44,7 @@ class LayeredNetwork(StreamNetwork):
         o = self._settings
         if not o["robust"]:
             self._write(self._random_weights(), gain=np.ones(o["k"]))
-        elif not self._whiten:
+        elif not o["whiten"]:
             self._write(self._random_weights(), gain=np.ones(o["k"]), started=1.0)
 
     def _random_weights(self) -> dict[str, Array]:
@@ -52,7 +52,7 @@ class LayeredNetwork(StreamNetwork):
         o = self._settings
         rng = np.random.default_rng([self._seed, self._starts])
         weights = {}
-        if self._whiten:
+        if o["whiten"]:
             weights["w_hx"] = orthonormal(o["l"], o["k"], rng)
             weights["w_hg"] = orthonormal(o["l"], o["m"], rng)
         if self._separate:
@@ -191,7 +191,7 @@ class LayeredNetwork(StreamNetwork):
         if not 0.3 <= now["spread"] <= 3:
             advice = (
                 "Use start='warm', or rates.Time with a smaller a"
-                if self._whiten
+                if self._settings["whiten"]
                 else "Whiten the input first (nica.OnlineWhitening), or use nica.NICA"
             )
             yield (
@@ -199,20 +199,27 @@ class LayeredNetwork(StreamNetwork):
                 f"works on input that is not white at sample {seen}: variance {now['spread']:.2g} "
                 f"where it should be 1. {advice}",
             )
-        if self._separate:
-            state = self._state()
-            positive, negative = state["positive"].ravel(), state["negative"].ravel()
-            for i in np.flatnonzero((positive < 1e-3) | (negative > 4 * positive)):
-                yield (
-                    f"silent {i}",
-                    f"has a silent output at sample {seen}: neuron {i} no longer fires, its source is "
-                    "lost or was never there. Lower n_components, or set flip_silent=True",
-                )
-            if state["watched"][0, 0] >= ENOUGH:
-                for signal in self.health_.troubles:
-                    if signal.verdict == FAILED and signal.name in ALARMS:
-                        yield (
-                            signal.name,
-                            f"may be wrong at sample {seen}: {signal.finding}. Cause: {signal.cause}. "
-                            f"Remedy: {signal.remedy}",
-                        )
+        for i in self._silent():
+            yield (
+                f"silent {i}",
+                f"has a silent output at sample {seen}: neuron {i} no longer fires, its source is "
+                "lost or was never there. Lower n_components, or set flip_silent=True",
+            )
+        state = self._state()
+        if "watched" in state and state["watched"][0, 0] >= ENOUGH:
+            for signal in self.health_.troubles:
+                if signal.verdict == FAILED and signal.name in ALARMS:
+                    yield (
+                        signal.name,
+                        f"may be wrong at sample {seen}: {signal.finding}. Cause: {signal.cause}. "
+                        f"Remedy: {signal.remedy}",
+                    )
+
+    def _silent(self) -> list[int]:
+        """Outputs that no longer fire."""
+        if not self._separate:
+            return []
+        state = self._state()
+        positive, negative = state["positive"].ravel(), state["negative"].ravel()
+        lost: list[int] = np.flatnonzero((positive < 1e-3) | (negative > 4 * positive)).tolist()
+        return lost

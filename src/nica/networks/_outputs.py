@@ -1,4 +1,4 @@
-"""What every network with a second layer shows of it: weights, unmixing, score."""
+"""What every network that ends in sources shows of them: unmixing, score, weights of layer 2."""
 
 from __future__ import annotations
 
@@ -11,25 +11,8 @@ from nica.networks._samples import Array
 from nica.networks.whitening import _view, _whitening, unmix
 
 
-class OutputWeights(LayeredNetwork):
-    """Attributes and methods of networks that end in nonnegative outputs."""
-
-    @property
-    def w_yh_(self) -> Array:
-        """Feedforward weights of layer 2 (n_components, n_whitened)."""
-        return _view(self._ready().get_state()["w_yh"])
-
-    @property
-    def w_yy_(self) -> Array:
-        """Lateral weights of layer 2 (n_components, n_components), zero on the diagonal."""
-        lateral = self._ready().get_state()["lateral"]
-        np.fill_diagonal(lateral, 0.0)
-        return _view(lateral)
-
-    @property
-    def activity_(self) -> Array:
-        """Running activity D of each output, whose inverse is its learning rate (n_components,)."""
-        return _view(self._ready().get_state()["activity"].ravel())
+class Unmixing(LayeredNetwork):
+    """Attributes and methods of networks whose outputs are estimates of the sources."""
 
     @property
     def unmixing_(self) -> Array:
@@ -69,21 +52,47 @@ class OutputWeights(LayeredNetwork):
         -------
         score : float
         """
-        Y = self.transform(X)
+        Y = np.maximum(self.transform(X), 0.0)
         X = np.asarray(X, dtype=np.float64)
         error = np.sum((X - self.inverse_transform(Y)) ** 2)
         total = np.sum((X - X.mean(axis=0)) ** 2)
         return float(1 - error / total) if total > 0 else 0.0
 
+    def _whitening(self, state: dict[str, Array]) -> Array:
+        """What stands before the last layer: layer 1, or the scale of each channel."""
+        if self._settings["whiten"]:
+            return _whitening(state, self._settings["alpha"])
+        return np.diag(state["gain"].ravel())
+
     def _unmixing(self, state: dict[str, Array]) -> Array:
-        F = (
-            _whitening(state, self._settings["alpha"])
-            if self._whiten
-            else np.diag(state["gain"].ravel())
-        )
-        return np.asarray(np.linalg.solve(state["lateral"], state["w_yh"] @ F), dtype=np.float64)
+        raise NotImplementedError
 
     def _map(self) -> Array | None:
         if self._settings["robust"] and not self._scalars()["started"]:
             return None
         return self._unmixing(self._state())
+
+
+class OutputWeights(Unmixing):
+    """Attributes and methods of networks that end in nonnegative outputs."""
+
+    @property
+    def w_yh_(self) -> Array:
+        """Feedforward weights of layer 2 (n_components, n_whitened)."""
+        return _view(self._ready().get_state()["w_yh"])
+
+    @property
+    def w_yy_(self) -> Array:
+        """Lateral weights of layer 2 (n_components, n_components), zero on the diagonal."""
+        lateral = self._ready().get_state()["lateral"]
+        np.fill_diagonal(lateral, 0.0)
+        return _view(lateral)
+
+    @property
+    def activity_(self) -> Array:
+        """Running activity D of each output, whose inverse is its learning rate (n_components,)."""
+        return _view(self._ready().get_state()["activity"].ravel())
+
+    def _unmixing(self, state: dict[str, Array]) -> Array:
+        U = state["w_yh"] @ self._whitening(state)
+        return np.asarray(np.linalg.solve(state["lateral"], U), dtype=np.float64)

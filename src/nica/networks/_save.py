@@ -56,7 +56,7 @@ def load(path: Any) -> StreamNetwork:
 
     Returns
     -------
-    model : NICA, OnlineWhitening or NSM
+    model : NICA, or whatever network was saved
         It goes on exactly where the saved one stopped.
 
     Examples

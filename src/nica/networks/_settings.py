@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 import joblib
@@ -25,6 +26,7 @@ class Options(TypedDict):
     separate: bool
     robust: bool
     dynamics: int
+    rule: int
     alpha: float
     rate_a: float
     rate_b: float
@@ -46,7 +48,12 @@ class Options(TypedDict):
 
 
 def options(
-    estimator: Any, k: int, *, whiten: bool, separate: bool
+    estimator: Any,
+    k: int,
+    *,
+    whiten: bool,
+    separate: bool,
+    dynamics: Mapping[str, int] = DYNAMICS,
 ) -> tuple[Options, RobustParameters]:
     """Options for ``k`` channels, or an error that says value, limit and remedy."""
     get = estimator.get_params(deep=False).get
@@ -75,7 +82,7 @@ def options(
             f"n_interneurons={m} is below n_whitened={l} while alpha=0: give at least {l}"
         )
     start = _choice(get("start"), "start", STARTS)
-    dynamics = _choice(get("dynamics", "exact"), "dynamics", tuple(DYNAMICS))
+    settling = _choice(get("dynamics", "exact"), "dynamics", tuple(dynamics))
     half_life = get("half_life")
     half_life = math.inf if half_life is None else _number(half_life, "half_life", minimum=1.0)
 
@@ -104,7 +111,7 @@ def options(
     return {
         "k": k, "l": l, "m": m, "d": d,
         "whiten": whiten, "separate": separate, "robust": warm,
-        "dynamics": DYNAMICS[dynamics], "alpha": alpha,
+        "dynamics": dynamics[settling], "rule": 0, "alpha": alpha,
         "rate_a": p.rate[0], "rate_b": p.rate[1], "rate_minimum": p.rate_minimum,
         "in_time": in_time, "separation_a": separation[0], "separation_b": separation[1],
         "memory_first": p.memory[0], "memory_growth": p.memory[1] if growing else 0.0,
