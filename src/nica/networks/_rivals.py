@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nica.equations.rivals import positive_mean, rival_start, scaled_start
+from nica.networks._apply import new_core
 from nica.networks._outputs import Unmixing
 from nica.networks._samples import Array
 from nica.networks._settings import DYNAMICS, Options, options
-from nica.networks._stream import new_core
 from nica.networks.whitening import _view
 from nica.rates import Time
 
