@@ -146,9 +146,9 @@ def _values(
     spread = max(now["spread"], 1e-300)
     yield "white", (max(spread, 1 / spread), None)
     yield "outliers", (now["outliers"] / max(now["t"], 1.0), None)
-    if not network._separate:
-        return
     state = network._state()
+    if "watched" not in state:  # no second layer of the paper's kind
+        return
     positive, negative = state["positive"].ravel(), state["negative"].ravel()
     i = int(np.argmin(positive))
     yield "silent", (float(positive[i]), i)

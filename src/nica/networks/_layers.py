@@ -205,8 +205,8 @@ class LayeredNetwork(StreamNetwork):
                 f"has a silent output at sample {seen}: neuron {i} no longer fires, its source is "
                 "lost or was never there. Lower n_components, or set flip_silent=True",
             )
-        state = self._state()
-        if "watched" in state and state["watched"][0, 0] >= ENOUGH:
+        watched = self._state().get("watched")
+        if watched is not None and watched[0, 0] >= ENOUGH:
             for signal in self.health_.troubles:
                 if signal.verdict == FAILED and signal.name in ALARMS:
                     yield (
