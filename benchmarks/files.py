@@ -1,38 +1,40 @@
-"""Speed and memory of files and pipes: reading each format, and separating a file of any size.
+"""Speed and memory of files and pipes: reading each format, and `nica separate` from end to end.
 
-    python -m benchmarks.files [--quick] [--folder DIR] [--out FILE] [--only NAME,...]
+    python -m benchmarks.files [--quick] [--folder DIR] [--out FILE] [--only NAME,...] [--write]
 
 Files are made in a temporary folder (2.4 GB for the largest, twice that with its output) and deleted.
 Each figure comes from a process of its own, so that memory is that of the one task: "resident" is all
-that the process ever held, Python and its libraries included; mapped pages of the file count too. Files
-are in the system's cache: it is the program that is measured, not the disk.
+that the process ever held, Python and its libraries included; mapped pages of the file count too. Time is
+that of the whole process for `nica separate`, from the start of Python to the verdict, and that of the
+loop for reading. Files are in the system's cache: it is the program that is measured, not the disk.
+--write puts the figures into docs/files.md; those of earlier runs with the same --out are joined.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import nica
+from benchmarks.pages import put
 from nica.streams import open_chunks, open_sink
 
-#: name → (what must be reached, of which figure)
+DOCS = Path(__file__).parent.parent / "docs" / "files.md"
+#: name → million rows per second that must be reached
 TARGETS = {
-    "read csv": ("million_rows_per_s", 1.0),
-    "read parquet": ("million_rows_per_s", 4.0),
-    "separate npy": ("million_rows_per_s", 5.0),
-    "separate npy to npy": ("million_rows_per_s", 5.0),
-}
+    "read csv": 1.0, "read parquet": 4.0, "separate npy to npy": 5.0, "separate csv to npy": 1.0,
+    "separate parquet to npy": 4.0,
+}  # fmt: skip
 MEMORY = 250  #: MiB that separating may take
 LATENCY = 1.0  #: milliseconds from a line in to a line out, at the median
 
@@ -74,20 +76,22 @@ def read(path: str) -> dict[str, float]:
     return speed(rows, start)
 
 
-def separate(path: str, out: str = "") -> dict[str, float]:
-    """Separate a file, as the README says; the sources go to another file, or nowhere."""
+def separate(path: str, out: str) -> dict[str, float]:
+    """`nica separate`, as a user calls it."""
     start = time.perf_counter()
-    model, rows = nica.NICA(random_state=0), 0
-    with open_chunks(path) as chunks:
-        if out:
-            with open_sink(out) as sink:
-                for Y in model.separate(chunks):
-                    sink.write(Y)
-                    rows += len(Y)
-        else:
-            for Y in model.separate(chunks):
-                rows += len(Y)
-    return speed(rows, start)
+    command = [sys.executable, "-m", "nica", "separate", path, "-o", out, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.read())
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    figures = speed(told["samples"], start)
+    return {
+        **figures,
+        "resident_MiB": usage.ru_maxrss / 1024,
+        "cpu": usage.ru_utime + usage.ru_stime,
+    }
 
 
 def speed(rows: int, start: float) -> dict[str, float]:
@@ -109,7 +113,7 @@ def pipe(format: str, lines: str) -> dict[str, float]:
     texts = [f"{json.dumps(row)}\n".encode() for row in rows.tolist()]
     if format == "csv":
         texts = [text.translate(None, b"[] ") for text in texts]
-    command = [sys.executable, "-m", "benchmarks.files", "--echo", format]
+    command = [sys.executable, "-m", "nica", "separate", "-", "--format", format, "-q"]
     times = np.empty(n)
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
@@ -127,14 +131,6 @@ def pipe(format: str, lines: str) -> dict[str, float]:
     return {"lines": n, "median_ms": middle, "p99.9_ms": late, "most_ms": 1e3 * times.max()}
 
 
-def echo(format: str) -> None:
-    """The other end: separates what comes, line by line."""
-    model = nica.NICA(random_state=0)
-    with open_chunks("-", format=format) as chunks, open_sink("-", format=format) as sink:
-        for Y in model.separate(chunks):
-            sink.write(Y)
-
-
 # ------------------------------------------------------------------------------------------ all
 
 
@@ -144,19 +140,38 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="files a hundred times smaller")
     parser.add_argument("--folder", type=Path, help="where to make the temporary folder")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the files in the folder, and use them"
+    )
     parser.add_argument("--out", type=Path, help="where to write the figures as JSON")
     parser.add_argument("--only", default="", help="names of some of the tasks, with commas")
     parser.add_argument("--prefix", default="", help="command put before each measured process")
     parser.add_argument("--task", nargs="+", help=argparse.SUPPRESS)
-    parser.add_argument("--echo", help=argparse.SUPPRESS)
+    parser.add_argument("--write", action="store_true", help="put the figures into docs/files.md")
     options = parser.parse_args()
-    if options.echo:
-        echo(options.echo)
-    elif options.task:
+    if options.task:
         tasks = {"read": read, "separate": separate, "pipe": pipe}
         print(json.dumps(tasks[options.task[0]](*options.task[1:])))
     else:
         run(options)
+
+
+def plan() -> Iterator[tuple[str, str, int, list[str]]]:
+    """Tasks: label, file to make, its rows, and the task's arguments; {} stands for the folder."""
+    text = ("csv", "tsv", "ndjson", "csv.gz")
+    for ending in ("npy", "npz", "parquet", "h5", "zarr", "mat", *text):
+        n = 4_000_000 if ending in text else 32_000_000 if ending == "parquet" else 8_000_000
+        yield f"read {ending}", f"x.{ending}", n, ["read", "{}" + f"/x.{ending}"]
+    big = ["separate", "{}/big.npy", "{}/out.npy"]
+    yield "separate npy to npy", "big.npy", 100_000_000, big
+    for ending, n, to in (
+        ("csv", 4_000_000, "npy"), ("csv", 4_000_000, "csv"), ("parquet", 32_000_000, "npy"),
+        ("parquet", 32_000_000, "parquet"),
+    ):  # fmt: skip
+        where = ["separate", "{}" + f"/x.{ending}", "{}" + f"/out.{to}"]
+        yield f"separate {ending} to {to}", f"x.{ending}", n, where
+    for format in ("csv", "ndjson"):
+        yield f"pipe {format}", "", 1_000_000, ["pipe", format]
 
 
 def run(options: Any) -> None:
@@ -164,70 +179,71 @@ def run(options: Any) -> None:
     scale = 100 if options.quick else 1
     figures: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory(prefix="nica-files-", dir=options.folder) as name:
-        folder = Path(name)
-
-        def task(label: str, make: Callable[[], Any], *args: str) -> None:
+        folder = options.folder if options.keep else Path(name)
+        for label, file, n, arguments in plan():
             if options.only and label not in options.only.split(","):
-                return
-            make()
-            command = [
-                *options.prefix.split(),
-                sys.executable,
-                "-m",
-                "benchmarks.files",
-                "--task",
-                *args,
-            ]
-            runs = []
-            for _ in range(1 if args[0] == "pipe" else 3):
-                runs.append(
-                    json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-                )
-            key = "median_ms" if args[0] == "pipe" else "seconds"
-            figures[label] = sorted(runs, key=lambda r: r[key])[len(runs) // 2]
+                continue
+            n //= scale
+            path = folder / file
+            if file and not path.exists():
+                write_npy(path, n, 3) if file == "big.npy" else write(path, n, 4)
+            pipe = arguments[0] == "pipe"
+            figures[label] = once(options.prefix, arguments, folder, n if pipe else None)
             show(label, figures[label])
-
-        for ending in (
-            "npy",
-            "npz",
-            "parquet",
-            "h5",
-            "zarr",
-            "mat",
-            "csv",
-            "tsv",
-            "ndjson",
-            "csv.gz",
-        ):
-            path = folder / f"x.{ending}"
-            few = 4 if ending in ("csv", "tsv", "ndjson", "csv.gz") else 1
-            n = 8_000_000 // few // scale
-            task(f"read {ending}", lambda p=path, n=n: write(p, n, 4), "read", str(path))  # type: ignore[misc]
-            remove(path)
-        big, out = folder / "big.npy", folder / "sources.npy"
-        made = lambda: None if big.exists() else write_npy(big, 100_000_000 // scale, 3)  # noqa: E731
-        task("separate npy", made, "separate", str(big))
-        task("separate npy to npy", made, "separate", str(big), str(out))
-        remove(big)
-        remove(out)
-        for format in ("csv", "ndjson"):
-            task(f"pipe {format}", lambda: None, "pipe", format, str(1_000_000 // scale))
+            if arguments[0] == "separate":
+                remove(folder / Path(arguments[-1]).name)
+            if not options.keep and file == "big.npy":
+                remove(path)
     if options.out:
+        known = json.loads(options.out.read_text()) if options.out.exists() else {}
+        figures = known | figures
         options.out.write_text(json.dumps(figures, indent=1))
+    if options.write:
+        order = {label: i for i, (label, *_) in enumerate(plan())}
+        put(DOCS, "speed", table({k: figures[k] for k in sorted(figures, key=order.__getitem__)}))
+
+
+def once(prefix: str, arguments: list[str], folder: Path, lines: int | None) -> dict[str, float]:
+    """The middle one of three runs of a task, or one run through a pipe."""
+    command = [*prefix.split(), sys.executable, "-m", "benchmarks.files", "--task"]
+    command += [argument.format(folder) for argument in arguments]
+    if lines is not None:
+        command.append(str(lines))
+    runs = []
+    for _ in range(3 if lines is None else 1):
+        runs.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+    return sorted(runs, key=lambda r: r.get("seconds", 0))[len(runs) // 2]
+
+
+def missed(label: str, figure: dict[str, float]) -> bool:
+    """Whether a figure is not what it must be."""
+    if "median_ms" in figure:
+        return figure["median_ms"] > LATENCY
+    large = label == "separate npy to npy" and figure["resident_MiB"] > MEMORY
+    return large or figure["million_rows_per_s"] < TARGETS.get(label, 0.0)
 
 
 def show(label: str, figure: dict[str, float]) -> None:
     """A line for a figure, and whether it is what it must be."""
+    text = ", ".join(cells(figure))
+    print(f"{label:24s}{text}{'   MISSED' if missed(label, figure) else ''}", flush=True)
+
+
+def cells(figure: dict[str, float]) -> tuple[str, str]:
+    """Speed and memory, or latency at the median and late, in words."""
     if "median_ms" in figure:
-        good = figure["median_ms"] <= LATENCY
-        text = f"median {figure['median_ms']:.3f} ms, 99.9 % within {figure['p99.9_ms']:.3f} ms"
-    else:
-        key, least = TARGETS.get(label, ("million_rows_per_s", 0.0))
-        good = figure[key] >= least
-        good = good and (label.startswith("read") or figure["resident_MiB"] <= MEMORY)
-        rows, memory = figure["million_rows_per_s"], figure["resident_MiB"]
-        text = f"{rows:7.2f} million rows/s, {memory:4.0f} MiB resident"
-    print(f"{label:22s}{text}{'' if good else '   MISSED'}", flush=True)
+        return f"{figure['median_ms']:.2f} ms", f"{figure['p99.9_ms']:.2f} ms for one in 1000"
+    return f"{figure['million_rows_per_s']:.2f} million rows/s", f"{figure['resident_MiB']:.0f} MiB"
+
+
+def table(figures: dict[str, dict[str, float]]) -> str:
+    """The figures for the documentation."""
+    lines = ["| task | rows | speed, or time from a line in to its line out | memory at most |"]
+    lines += ["|---|---|---|---|"]
+    for label, figure in figures.items():
+        count = int(figure.get("rows", figure.get("lines", 0)))
+        lines.append(f"| {label} | {count:,} | {' | '.join(cells(figure))} |")
+    return "\n".join(lines)
 
 
 def remove(path: Path) -> None:
