@@ -50,7 +50,7 @@ class Case:
         self.kind = kind
         self.pipe = kind == "pipe"
         ending = {"frozen": "npy", "pipe": "csv"}.get(kind, kind)
-        few = rows // 10 if ending == "csv" else rows
+        few = rows // 5 if ending == "csv" else rows
         self.source = folder / f"mix.{ending}"
         self.out = folder / f"out-{kind}.{ending}"
         self.saved = folder / f"run-{kind}.st"
@@ -108,7 +108,7 @@ class Case:
                 command = [*self.command, "--checkpoint", str(self.saved), *QUICK]
                 kept = b""
             number = rng.choice(SIGNALS) if kills < 3 else None
-            wait = rng.uniform(0.2, 1.1) * self.seconds if number else None
+            wait = rng.uniform(0.4, 1.1) * self.seconds if number else None
             code, received = self.go(command, wait, number)
             kept += received
             if code == 0 or (self.out.exists() and not self.saved.exists()):
@@ -187,7 +187,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--kills", type=int, default=50, help="of each kind, at least")
-    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--folder", type=Path, help="where to make the temporary folder")

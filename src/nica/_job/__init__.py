@@ -8,8 +8,7 @@ from nica._job.checkpoint import Checkpoint, read_checkpoint
 from nica._job.job import MODES, Job
 from nica._job.loop import Run, run
 from nica._job.outcome import Outcome
-from nica._job.signals import Stopped
 
 __all__ = [
-    "MODES", "Checkpoint", "Job", "Outcome", "Run", "Stopped", "read_checkpoint", "run",
+    "MODES", "Checkpoint", "Job", "Outcome", "Run", "read_checkpoint", "run",
 ]  # fmt: skip

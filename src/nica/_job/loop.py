@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nica._core import find_bad
+from nica._interrupts import Signals
 from nica._job.checkpoint import (
     COMMIT,
     LEARN,
@@ -24,7 +25,6 @@ from nica._job.checkpoint import (
 from nica._job.job import Job
 from nica._job.outcome import Outcome, Settling
 from nica._job.parallel import in_order
-from nica._job.signals import Signals
 from nica.diagnostics._intake import Selection
 from nica.networks import _auto
 from nica.networks._samples import LIMIT
@@ -59,6 +59,7 @@ class Run:
         watch: Watch | None,
         select: bool,
         record: Any = None,
+        signals: Signals | None = None,
     ) -> None:
         job.check()
         self.job = job
@@ -73,7 +74,7 @@ class Run:
         self._record = record
         self._sink: Sink | None = None
         self._level = True  # network, output and position stand at the same row
-        self._signals = Signals()
+        self._signals = signals or Signals()
         self._settling = Settling()
         self._start = self._saved = time.monotonic()
         self.selection: Selection | None = None
@@ -93,6 +94,7 @@ class Run:
         with self._signals, warnings.catch_warnings():
             # Names of channels are checked in `_input`, for all modes alike.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
+            self._signals.running = True
             try:
                 if self.position.stage == LEARN:
                     self._learn()
@@ -103,6 +105,8 @@ class Run:
             except BaseException as error:
                 self._leave(error)
                 raise
+            finally:
+                self._signals.running = False
         return self._outcome()
 
     # --------------------------------------------------------------------------------- stages
@@ -323,6 +327,7 @@ def run(
     watch: Watch | None = None,
     select: bool = False,
     record: Any = None,
+    signals: Signals | None = None,
 ) -> tuple[Outcome, Run]:
     """Do a job, from its beginning or from a checkpoint.
 
@@ -339,8 +344,10 @@ def run(
         Keep an even selection of the samples, for a diagnosis.
     record : nica.report.Record, optional
         Is given all samples with their outputs, for a page.
+    signals : Signals, optional
+        Those of a program that watches for them since its beginning.
     """
-    under_way = Run(job, checkpoint, every, resume, watch, select, record)
+    under_way = Run(job, checkpoint, every, resume, watch, select, record, signals)
     return under_way.go(), under_way
 
 

@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 
-from nica._job import Job, Outcome, Run, Stopped, read_checkpoint, run
+from nica._interrupts import Signals, Stopped
+from nica._job import Job, Outcome, Run, read_checkpoint, run
 from nica._job.checkpoint import Checkpoint
 from nica.cli._console import end_by, err, fail, out
 from nica.cli._watch import Watcher
@@ -34,6 +35,7 @@ class Session:
     diagnose: bool
     strict: bool
     report: str | None = None
+    signals: Signals | None = None
     _begun: bool = False
 
     def go(self) -> None:
@@ -56,6 +58,7 @@ class Session:
                         watch=watch if watch.shown else None,
                         select=self.diagnose,
                         record=record,
+                        signals=self.signals,
                     )
                 verdict = self._verdict(done)
                 self._write(record, done, outcome, verdict)

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from nica._interrupts import Signals
 from nica.cli import _options as o
 from nica.cli._words import number, rate
 
@@ -119,11 +120,13 @@ def separate(
         "save": None if save is None else os.path.abspath(save),
         "jobs": jobs,
     }
-    from nica.cli._separate import Session
+    with Signals() as signals:  # from now on: the next line loads for a second
+        from nica.cli._separate import Session
 
-    Session(
-        _given(wish), checkpoint, every, resume, quiet, as_json, not no_diagnose, strict, report,
-    ).go()  # fmt: skip
+        Session(
+            _given(wish), checkpoint, every, resume, quiet, as_json, not no_diagnose, strict, report,
+            signals,
+        ).go()  # fmt: skip
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

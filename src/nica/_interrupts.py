@@ -1,7 +1,8 @@
-"""Ctrl-C and its like end a run between two chunks, where it can go on."""
+"""Ctrl-C and its like end a run between two chunks, where it can go on; never inside an import."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -29,26 +30,36 @@ class Stopped(BaseException):
 class Signals:
     """While it is entered, a signal waits for `check`, but interrupts what `waiting` encloses.
 
-    A second signal interrupts anything: whatever hangs then is given up.
+    A second signal interrupts anything that is under way (`running`): whatever hangs then is given up.
+    Before, while libraries load, it ends the process at once.
     """
 
     def __init__(self) -> None:
         self._came: int | None = None
         self._open = False
+        self.running = False
+        self._depth = 0
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
+        self._depth += 1
+        if self._depth == 1 and threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._note) for number in CAUGHT}
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth:
+            return
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         again = self._came is not None
         self._came = number
+        if again and not self.running:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
         if self._open or again:
             raise Stopped(number)
 
