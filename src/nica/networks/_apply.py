@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nica import _config
 from nica._core import Network
+from nica.networks._missing import filled
 from nica.networks._samples import Array, blocks, check_finite
 from nica.networks._settings import Options, cores
 
@@ -36,7 +37,7 @@ def apply(network: StreamNetwork, core: Network, source: NDArray[Any], Y: Array)
         first, last = n * i // threads, n * (i + 1) // threads
         for start, block in blocks(source[first:last]):
             check_finite(network, block, first + start)
-            mine.apply(block, Y[first + start : first + start + len(block)])
+            mine.apply(filled(network, mine, block), Y[first + start : first + start + len(block)])
 
     if threads == 1:
         part(0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nica.networks._samples import LIMIT, blocks, check_finite
+from nica.networks._samples import LIMIT, blocks, check_finite, infers
 from nica.rank import estimate_n_components
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def choose(network: StreamNetwork, source: NDArray[Any], *, stream: bool) -> Non
             f"has {n}: give more samples first, use fit, or give a number"
         )
     rows = source[: first_rows(k)] if stream else source[:: max(1, n // SOME)]
-    if network.on_bad == "skip":
+    if network.on_bad == "skip" or infers(network):
         rows = rows[np.all(np.abs(np.asarray(rows, dtype=np.float64)) <= LIMIT, axis=1)]
     else:
         for start, block in blocks(rows):

@@ -14,7 +14,7 @@ from nica.batch import ArraySource, BadSampleError, ChunkSource, Solution, Sourc
 from nica.equations.whitening import prewhitening_fixed_point
 from nica.networks import _auto
 from nica.networks._layers import LayeredNetwork
-from nica.networks._samples import Array, checked, is_chunks, refuse
+from nica.networks._samples import Array, checked, infers, is_chunks, refuse
 from nica.networks._settings import cores, whole
 from nica.networks._stream import FEW, StreamNetwork
 
@@ -46,6 +46,8 @@ class BatchFit(LayeredNetwork):
         """
         if self.solver not in SOLVERS:
             raise ValueError(f"solver={self.solver!r}: give 'stream' or 'batch'")
+        if self.solver == "batch" and infers(self):
+            raise ValueError("missing='infer' needs solver='stream'")
         if self.solver == "stream" and not is_dask(X):
             return super().fit(X)
         before = self.__dict__.copy()

@@ -14,7 +14,8 @@ from nica.equations.network import orthonormal
 from nica.equations.warmup import warm_start, warm_start_rank
 from nica.networks._apply import new_core
 from nica.networks._health import ENOUGH, Health, health
-from nica.networks._samples import Array
+from nica.networks._missing import complete
+from nica.networks._samples import Array, infers
 from nica.networks._settings import Options, options
 from nica.networks._stream import SCALARS, StreamNetwork
 
@@ -81,7 +82,7 @@ class LayeredNetwork(StreamNetwork):
     def _start(self) -> None:
         """(Re)start from the held samples, or hold more when a source has not shown itself yet."""
         assert self._core is not None
-        o, held = self._settings, self._state()["held"]
+        o, held = self._settings, self._held()
         if warm_start_rank(held) < o["d"] and len(held) < 16 * o["hold"]:
             now = self._scalars() | {"target": 2.0 * len(held)}
             self._core.set_state({"scalars": np.array([list(now.values())]).T}, True)
@@ -101,13 +102,19 @@ class LayeredNetwork(StreamNetwork):
             target=float(o["hold"]), all_fired=0.0, spread=1.0,
         )  # fmt: skip
 
+    def _held(self) -> Array:
+        """Samples that are held, without gaps."""
+        held = self._state("held")["held"]
+        return complete(held, self._settings["d"]) if infers(self) else held
+
     def _ready(self) -> Network:
         """Network for use: itself, or while it warms up one started from what it holds."""
         state = self._state()
         assert self._core is not None
         if state["scalars"].ravel()[SCALARS.index("started")] or not self._settings["robust"]:
             return self._core
-        distinct = len(np.unique(state["held"], axis=0))
+        held = self._held()
+        distinct = len(np.unique(held, axis=0))
         needed = self._settings["d"] + 1
         if distinct < needed:
             raise NotFittedError(
@@ -117,9 +124,9 @@ class LayeredNetwork(StreamNetwork):
             )
         other = type(self)(**self.get_params(deep=False))
         other.__setstate__(self.__getstate__())
-        other._start_from(state["held"])
+        other._start_from(held)
         assert other._core is not None
-        other._core.run(state["held"], None)
+        other._core.run(held, None)
         return other._core
 
     # --------------------------------------------------------------------------------------- settling
@@ -132,7 +139,7 @@ class LayeredNetwork(StreamNetwork):
         """Start from what is held: whatever the warm-up still waits for will not come."""
         if self._settings["robust"] and not self._scalars()["started"]:
             self._distinct_enough(int(self._scalars()["seen"]))
-            self._start_from(self._state()["held"])
+            self._start_from(self._held())
 
     def _settled(self, n_samples: int) -> None:
         if self.n_iter_ > 1:
@@ -141,7 +148,7 @@ class LayeredNetwork(StreamNetwork):
             self._distinct_enough(n_samples)
 
     def _distinct_enough(self, n: int) -> None:
-        held = self._state()["held"]
+        held = self._held()
         distinct, needed = len(np.unique(held, axis=0)), self._settings["d"] + 1
         if distinct < needed:
             raise ValueError(

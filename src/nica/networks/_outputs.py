@@ -21,8 +21,15 @@ class Unmixing(LayeredNetwork):
 
     @property
     def mixing_(self) -> Array:
-        """Estimate of the mixing matrix A (n_channels, n_components), pseudoinverse of ``unmixing_``."""
-        return np.asarray(np.linalg.pinv(self.unmixing_), dtype=np.float64)
+        """Estimate of the mixing matrix A (n_channels, n_components), pseudoinverse of ``unmixing_``.
+
+        Where the network weighs channels by their noise, so does the pseudoinverse.
+        """
+        state = self._ready().get_state()
+        gain = state["gain"].ravel()
+        inverse = np.divide(1.0, gain, out=np.zeros_like(gain), where=gain > 0)
+        mixing = np.linalg.pinv(self._unmixing(state) * inverse) * inverse[:, np.newaxis]
+        return np.asarray(mixing, dtype=np.float64)
 
     def inverse_transform(self, Y: Any) -> Array:
         """Mixtures that the sources Y make: ``Y @ mixing_.T``.
@@ -54,8 +61,9 @@ class Unmixing(LayeredNetwork):
         """
         Y = np.maximum(self.transform(X), 0.0)
         X = np.asarray(X, dtype=np.float64)
-        error = np.sum((X - self.inverse_transform(Y)) ** 2)
-        total = np.sum((X - X.mean(axis=0)) ** 2)
+        seen = ~np.isnan(X)  # transform has refused gaps, unless they are to be inferred
+        error = np.sum((X - self.inverse_transform(Y))[seen] ** 2)
+        total = np.sum((X - np.mean(X, axis=0, where=seen))[seen] ** 2)
         return float(1 - error / total) if total > 0 else 0.0
 
     def _whitening(self, state: dict[str, Array]) -> Array:

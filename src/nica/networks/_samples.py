@@ -71,11 +71,29 @@ def _named(
     return checked(estimator, X, channels)
 
 
+def infers(network: Any) -> bool:
+    """Whether gaps are filled."""
+    return getattr(network, "missing", "refuse") == "infer"
+
+
+def only_gaps(block: Array) -> Array:
+    """Rows without anything worse than a gap, and with something to see."""
+    gap = np.isnan(block)
+    fine: Array = np.all((np.abs(block) <= LIMIT) | gap, axis=1) & ~np.all(gap, axis=1)
+    return fine
+
+
 def check_finite(estimator: Any, block: Array, start: int) -> None:
     """Refuse the first bad row of a block that begins at row ``start`` of X."""
     row = find_bad(block, LIMIT)
-    if row >= 0:
-        refuse(estimator, block[row], start + row)
+    if row < 0:
+        return
+    if infers(estimator):
+        fine = only_gaps(block)
+        if np.all(fine):
+            return
+        row = int(np.argmin(fine))
+    refuse(estimator, block[row], start + row)
 
 
 def refuse(estimator: Any, x: Array, row: int) -> NoReturn:
@@ -92,7 +110,12 @@ def refuse(estimator: Any, x: Array, row: int) -> NoReturn:
     raise ValueError(
         f"Input X contains {what}{size} at row {row}, channel {name}: remove such rows, "
         "or leave them out with on_bad='skip'"
+        + (", or infer what is missing with missing='infer'" if _may_infer(estimator, x) else "")
     )
+
+
+def _may_infer(estimator: Any, x: Array) -> bool:
+    return hasattr(estimator, "missing") and not infers(estimator) and bool(only_gaps(x[None])[0])
 
 
 def is_chunks(X: Any) -> bool:

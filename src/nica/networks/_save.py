@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from nica.networks._stream import StreamNetwork
 
 FORMAT = "nica model 1"
-NOTES = ("_seed", "_starts", "_warned", "_next_look", "n_bad_samples_", "n_iter_", "n_features_in_")
+NOTES = (
+    "_seed",
+    "_starts",
+    "_warned",
+    "_next_look",
+    "n_bad_samples_",
+    "n_inferred_samples_",
+    "_noise",
+    "n_iter_",
+    "n_features_in_",
+)
 
 
 def save(model: StreamNetwork, path: Any, **notes: str) -> None:

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from nica.networks._samples import LIMIT, Array, blocks, check_finite
+from nica.networks._missing import SOME as FEW_WITH_GAPS
+from nica.networks._missing import complete
+from nica.networks._samples import LIMIT, Array, blocks, check_finite, infers, only_gaps
 
 if TYPE_CHECKING:
     from nica.networks._stream import StreamNetwork
@@ -27,7 +29,7 @@ def settle(network: StreamNetwork, source: NDArray[Any], max_passes: int) -> Non
         for start, block in blocks(source):
             check_finite(network, block, start)
     rng = np.random.default_rng([network._seed, 1 << 31])
-    some = _some(source)
+    some = _some(network, source)
     settled = before = None
     slow, wrong = False, np.inf
     patience = enough = PATIENCE + network._patience // n  # in passes
@@ -67,8 +69,11 @@ def settle(network: StreamNetwork, source: NDArray[Any], max_passes: int) -> Non
         )
 
 
-def _some(source: NDArray[Any]) -> Array:
+def _some(network: StreamNetwork, source: NDArray[Any]) -> Array:
     """Evenly spread samples, the good ones of them."""
+    if infers(network):
+        few = np.asarray(source[:: max(1, source.shape[0] // FEW_WITH_GAPS)], dtype=np.float64)
+        return complete(few[only_gaps(few)], network._settings["d"])
     some = np.asarray(source[:: max(1, source.shape[0] // SOME)], dtype=np.float64)
     return some[np.all(np.abs(some) <= LIMIT, axis=1)]
 

@@ -15,12 +15,14 @@ from nica._core import Network, find_bad
 from nica.networks import _auto, _save
 from nica.networks._apply import apply, new_core
 from nica.networks._containers import like
+from nica.networks._missing import learn_with_gaps
 from nica.networks._samples import (
     LIMIT,
     Array,
     blocks,
     check_out,
     checked,
+    infers,
     is_chunks,
     refuse,
 )
@@ -140,6 +142,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             elif event == OVERFLOW:
                 self._restore(self._core.get_state())
                 raise _overflow(type(self).__name__)
+            elif infers(self):
+                self._learn_block(x[np.newaxis], 0, y[np.newaxis])
             elif self.on_bad == "raise":
                 refuse(self, x, 0)
             else:
@@ -284,6 +288,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self._warned: tuple[str, ...] = ()
         self._next_look = float(HEALTH_INTERVAL)
         self.n_bad_samples_ = 0
+        self.n_inferred_samples_ = 0
+        self._noise = 1e-3
         self.n_iter_ = 1
         self._core = new_core(self._settings)
         self._draw()
@@ -291,6 +297,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _check_names(self) -> None:
         if self.on_bad not in ("raise", "skip"):
             raise ValueError(f"on_bad={self.on_bad!r}: give 'raise' or 'skip'")
+        if getattr(self, "missing", "refuse") not in ("refuse", "infer"):
+            raise ValueError(f"missing={self.missing!r}: give 'refuse' or 'infer'")
         if self.tol is not None and not (np.isreal(self.tol) and self.tol >= 0):
             raise ValueError(f"tol={self.tol!r}: give a number >= 0")
 
@@ -335,6 +343,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         row = find_bad(block, LIMIT)
         if row < 0:
             return self._run(block, Y)
+        if infers(self):
+            return learn_with_gaps(self, block, start, Y)
         if self.on_bad == "raise":
             refuse(self, block[row], start + row)
         good = np.all(np.abs(block) <= LIMIT, axis=1)

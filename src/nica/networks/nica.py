@@ -55,6 +55,10 @@ class NICA(BatchFit, WhiteningWeights, OutputWeights):
     on_bad : {"raise", "skip"}
         What to do with samples that are not finite: an error, or NaN outputs and nothing learned
         (``n_bad_samples_`` counts them).
+    missing : {"refuse", "infer"}
+        What to do with NaN in some channels of a sample: treat it as bad, or infer it from the other
+        channels and what is known of them. A sample with gaps teaches only if at least 2 ``n_components``
+        channels were seen; with fewer than ``n_components`` its output is a guess. See ``flag_inferred``.
     tol, max_passes, shuffle
         Of ``fit``: it passes over the samples, in permuted order, until no output changes by more than
         ``tol`` of its size (root mean square) from pass to pass.
@@ -75,7 +79,7 @@ class NICA(BatchFit, WhiteningWeights, OutputWeights):
     mean_ : array (n_channels,)
     whitening_ : array (n_whitened, n_channels)
     w_hx_, w_hg_, w_yh_, w_yy_, activity_ : arrays, the network's own
-    n_components_, n_samples_seen_, n_bad_samples_, n_iter_, n_features_in_ : int
+    n_components_, n_samples_seen_, n_bad_samples_, n_inferred_samples_, n_iter_, n_features_in_ : int
 
     Examples
     --------
@@ -103,6 +107,7 @@ class NICA(BatchFit, WhiteningWeights, OutputWeights):
         flip_silent: bool = True,
         half_life: float | None = None,
         on_bad: str = "raise",
+        missing: str = "refuse",
         tol: float = 1e-3,
         max_passes: int = 1000,
         shuffle: bool = True,
@@ -125,6 +130,7 @@ class NICA(BatchFit, WhiteningWeights, OutputWeights):
         self.flip_silent = flip_silent
         self.half_life = half_life
         self.on_bad = on_bad
+        self.missing = missing
         self.tol = tol
         self.max_passes = max_passes
         self.shuffle = shuffle

@@ -15,6 +15,8 @@ from nica.rates import Time
 class WhiteningWeights(LayeredNetwork):
     """What every network with a first layer shows of it."""
 
+    missing: str
+
     @property
     def w_hx_(self) -> Array:
         """Feedforward weights of layer 1 (n_whitened, n_channels), in the network's own scale."""
@@ -29,6 +31,29 @@ class WhiteningWeights(LayeredNetwork):
     def whitening_(self) -> Array:
         """Matrix F that layer 1 applies to the input (n_whitened, n_channels)."""
         return _whitening(self._ready().get_state(), self._settings["alpha"])
+
+    def flag_inferred(self, X: Any) -> NDArray[np.int8]:
+        """How much of each sample must be inferred, for ``missing="infer"``.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_channels)
+
+        Returns
+        -------
+        flags : array (n_samples,) of int8
+            0 where nothing is missing; 1 where it is inferred from at least ``n_components_`` channels;
+            2 where fewer were seen: the output is a guess.
+        """
+        seen = np.sum(~np.isnan(np.asarray(X, dtype=np.float64)), axis=1)
+        flags: NDArray[np.int8] = (seen < self.n_features_in_).astype(np.int8)
+        flags[seen < self.n_components_] = 2
+        return flags
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "infer"
+        return tags
 
 
 class OnlineWhitening(WhiteningWeights):
@@ -65,6 +90,10 @@ class OnlineWhitening(WhiteningWeights):
         Samples after which half of the past is forgotten; None forgets nothing.
     on_bad : {"raise", "skip"}
         What to do with samples that are not finite: an error, or NaN outputs and nothing learned.
+    missing : {"refuse", "infer"}
+        What to do with NaN in some channels of a sample: treat it as bad, or infer it from the other
+        channels and what is known of them. A sample with gaps teaches only if at least 2 ``n_components``
+        channels were seen; with fewer than ``n_components`` its output is a guess. See ``flag_inferred``.
     tol, max_passes, shuffle
         Of ``fit``: it passes over the samples, in permuted order, until no output changes by more
         than ``tol`` of its size (root mean square) from pass to pass.
@@ -76,7 +105,7 @@ class OnlineWhitening(WhiteningWeights):
     whitening_ : array (n_whitened, n_channels)
     mean_ : array (n_channels,)
     w_hx_, w_hg_ : arrays
-    n_components_, n_samples_seen_, n_bad_samples_, n_iter_, n_features_in_ : int
+    n_components_, n_samples_seen_, n_bad_samples_, n_inferred_samples_, n_iter_, n_features_in_ : int
 
     Examples
     --------
@@ -105,6 +134,7 @@ class OnlineWhitening(WhiteningWeights):
         start: str = "warm",
         half_life: float | None = None,
         on_bad: str = "raise",
+        missing: str = "refuse",
         tol: float = 1e-3,
         max_passes: int = 1000,
         shuffle: bool = True,
@@ -121,6 +151,7 @@ class OnlineWhitening(WhiteningWeights):
         self.start = start
         self.half_life = half_life
         self.on_bad = on_bad
+        self.missing = missing
         self.tol = tol
         self.max_passes = max_passes
         self.shuffle = shuffle
