@@ -4,8 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import nica
+from nica.cli import app
 from nica.datasets import mixing, sparse_uniform
 from nica.networks._missing import complete
 
@@ -106,3 +108,20 @@ def test_samples_are_completed_by_what_is_seen():
     assert np.sqrt(np.mean((filled - X[:300])[gap] ** 2)) < 0.1 * X[:300].std()
     np.testing.assert_array_equal(filled[~gap], X[:300][~gap])
     np.testing.assert_array_equal(complete(X[:50], 2), X[:50])
+
+
+def test_the_command_line_infers_and_flags(tmp_path):
+    rows = ["a,b,c,d,e,f"]
+    rows += [",".join("" if np.isnan(v) else repr(float(v)) for v in z) for z in Z[:600]]
+    (tmp_path / "gaps.csv").write_text("\n".join(rows))
+    arguments = ["separate", str(tmp_path / "gaps.csv"), "-n", "2", "-o", str(tmp_path / "out.csv")]
+    refused = CliRunner().invoke(app, arguments)
+    assert refused.exit_code == 1
+    done = CliRunner().invoke(app, [*arguments, "--missing", "infer", "--json"])
+    assert done.exit_code == 0, done.output
+    table = np.genfromtxt(tmp_path / "out.csv", delimiter=",", names=True)
+    assert table.dtype.names == ("nica0", "nica1", "inferred")
+    model = nica.NICA(2, random_state=0, missing="infer")
+    Y = model.separate(Z[:600])
+    np.testing.assert_allclose(np.column_stack([table["nica0"], table["nica1"]]), Y, rtol=1e-9)
+    np.testing.assert_array_equal(table["inferred"], model.flag_inferred(Z[:600]))

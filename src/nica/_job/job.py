@@ -94,7 +94,8 @@ class Job:
     def open(self, start: int = 0) -> Chunks:
         """Open the source at a row."""
         source = self.source[0] if len(self.source) == 1 else list(self.source)
-        on_bad = "skip" if self.parameters.get("on_bad") == "skip" else "raise"
+        lenient = "skip" in self.parameters.values() or "infer" in self.parameters.values()
+        on_bad = "skip" if lenient else "raise"
         return open_chunks(source, start=start, on_bad=on_bad, **self.reading)
 
     def sink(
@@ -118,8 +119,10 @@ class Job:
         if self.model is None:
             return NICA(**{name: rich(value) for name, value in self.parameters.items()})
         network = load(self.model)
-        if "on_bad" in self.parameters:
-            network.set_params(on_bad=self.parameters["on_bad"])
+        own = {
+            name: self.parameters[name] for name in ("on_bad", "missing") if name in self.parameters
+        }
+        network.set_params(**own)
         return network
 
     def mark(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from nica._core import find_bad
 from nica._interrupts import Signals
@@ -27,7 +28,8 @@ from nica._job.outcome import Outcome, Settling
 from nica._job.parallel import in_order
 from nica.diagnostics._intake import Selection
 from nica.networks import _auto
-from nica.networks._samples import LIMIT
+from nica.networks._missing import filled
+from nica.networks._samples import LIMIT, infers, only_gaps
 from nica.streams import Chunks, Sink
 from nica.streams._guard import WHOLE, size_of
 
@@ -180,7 +182,7 @@ class Run:
                 if self._sink is None:
                     self._open_sink(chunks)
                 assert self._sink is not None
-                self._sink.write(Y)
+                self._sink.write(self._flagged(X, Y))
                 if self._record is not None:
                     self._record.add(X, Y, self.network)
                 self._done(X, learned=self.job.mode == "stream")
@@ -193,11 +195,25 @@ class Run:
         self._check_names(chunks)
         return in_order(self._transformed, inputs, self.job.jobs or 1)
 
+    def _flagged(self, X: Array, Y: Array) -> Array:
+        """Outputs, with a column that tells inferred samples if they can be."""
+        if not infers(self.network):
+            return Y
+        flags: Any = self.network
+        return np.column_stack([Y, flags.flag_inferred(X)])
+
+    def _good(self, X: Array) -> NDArray[np.bool_]:
+        """Which samples are of use."""
+        good: NDArray[np.bool_] = (
+            only_gaps(X) if infers(self.network) else np.all(np.abs(X) <= LIMIT, axis=1)
+        )
+        return good
+
     def _transformed(self, X: Array) -> Array:
         """Outputs of the weights as they stand; NaN for samples that are left out."""
         good = None
         if self.network.on_bad == "skip" and find_bad(X, LIMIT) >= 0:
-            good = np.all(np.abs(X) <= LIMIT, axis=1)
+            good = self._good(X)
         if good is None:
             return self.network.transform(X)
         Y = np.full((len(X), self.network._n_features_out), np.nan)
@@ -236,6 +252,9 @@ class Run:
         stream = _auto.gathered(self._waited(chunks)) if undecided else self._waited(chunks)
         for X in stream:
             bad = -1 if self.network.on_bad == "skip" else find_bad(X, LIMIT)
+            if bad >= 0 and infers(self.network):
+                fine = self._good(X)
+                bad = -1 if np.all(fine) else int(np.argmin(fine))
             yield from self._pieces(X if bad < 0 else X[:bad], learns and not undecided)
             if bad >= 0:
                 raise ValueError(_about(X[bad], self.position.rows, chunks))
@@ -286,9 +305,14 @@ class Run:
         """Keep an even selection of the good samples, for a verdict at the end."""
         assert self.selection is not None
         if self.network.on_bad == "skip" and find_bad(X, LIMIT) >= 0:
-            good = np.all(np.abs(X) <= LIMIT, axis=1)
+            good = self._good(X)
             self.position.bad += int(np.sum(~good))
             X = X[good]
+        if infers(self.network) and len(X):
+            try:
+                X = filled(self.network, self.network._ready(), X)
+            except NotFittedError:  # the warm-up holds too few: as if they had not come yet
+                return
         if len(X):
             self.selection.add(X)
 
@@ -310,6 +334,7 @@ class Run:
 
     def _open_sink(self, chunks: Chunks) -> None:
         names = [str(name) for name in self.network.get_feature_names_out()]
+        names += ["inferred"] if infers(self.network) else []
         self._sink = self.job.sink(chunks, names, self.position.sink or None)
 
     def _outcome(self) -> Outcome:

@@ -67,6 +67,13 @@ SkipBad = Annotated[
     bool,
     _flag(WHAT, "Leave out rows with anything but numbers; their outputs are NaN.", "--skip-bad"),
 ]
+Missing = Annotated[
+    str | None,
+    _text(
+        WHAT, "HOW", "Cells without a number: refuse, or infer from the other channels; a column then "
+        "tells inferred rows (1), and guesses (2)."
+    ),
+]  # fmt: skip
 
 Components = Annotated[
     str | None,

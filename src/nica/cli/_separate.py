@@ -95,7 +95,7 @@ class Session:
             self._check_folder(self.checkpoint, self.wish.get("save"))
             parameters = self.wish["parameters"]
             if "model" in self.wish:
-                own = [name for name in parameters if name != "on_bad"]
+                own = [name for name in parameters if name not in ("on_bad", "missing")]
                 if own:
                     raise ValueError(
                         f"{own[0]}= cannot be given with model=: the model has its own"

@@ -72,7 +72,8 @@ class Watcher:
 def _quality(run: Run, X: Any) -> str:
     """Share of the variance that nonnegative sources explain, of samples that just went by."""
     try:
-        return f"explained {100 * run.network.score(X[-SOME:]):.1f} %"
+        explained = f"explained {100 * run.network.score(X[-SOME:]):.1f} %"
+        return f"{explained}, health {run.network.health_.verdict}"
     except (ValueError, AttributeError):
         return "warming up"
 

@@ -49,6 +49,7 @@ def separate(
     decimal: o.Decimal = None,
     comment: o.Comment = None,
     skip_bad: o.SkipBad = False,
+    missing: o.Missing = None,
     frozen: o.Frozen = False,
     passes: o.Passes = None,
     model: o.ModelIn = None,
@@ -98,8 +99,8 @@ def separate(
             "separation_rate": rate(separation_rate, "--separation-rate"),
             "dynamics": dynamics, "max_sweeps": max_sweeps, "dynamics_tol": dynamics_tol,
             "start": start, "flip_silent": flip_silent, "half_life": half_life,
-            "on_bad": "skip" if skip_bad else None, "tol": tol, "max_passes": max_passes,
-            "shuffle": shuffle, "solver": solver, "n_starts": n_starts,
+            "on_bad": "skip" if skip_bad else None, "missing": missing, "tol": tol,
+            "max_passes": max_passes, "shuffle": shuffle, "solver": solver, "n_starts": n_starts,
             "n_jobs": jobs if solver == "batch" else None, "random_state": seed,
         }  # fmt: skip
     except ValueError as error:

@@ -76,10 +76,10 @@ def infers(network: Any) -> bool:
     return getattr(network, "missing", "refuse") == "infer"
 
 
-def only_gaps(block: Array) -> Array:
+def only_gaps(block: Array) -> NDArray[np.bool_]:
     """Rows without anything worse than a gap, and with something to see."""
     gap = np.isnan(block)
-    fine: Array = np.all((np.abs(block) <= LIMIT) | gap, axis=1) & ~np.all(gap, axis=1)
+    fine: NDArray[np.bool_] = np.all((np.abs(block) <= LIMIT) | gap, axis=1) & ~np.all(gap, axis=1)
     return fine
 
 

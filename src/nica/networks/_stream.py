@@ -151,8 +151,6 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 y[:] = np.nan
         return y
 
-    # ------------------------------------------------------------------------- using what is learned
-
     def transform(self, X: Any) -> Array:
         """Outputs for X with the weights as they stand; learns nothing, each row on its own.
 
@@ -199,8 +197,6 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         state = self._ready().get_state()
         mean: Array = (state["x_bar"] / state["gain"]).ravel()
         return mean
-
-    # --------------------------------------------------------------------------------------- saving
 
     def save(self, path: Any) -> None:
         """Write the model to a safetensors file, whole or not at all; ``nica.load`` reads it.
