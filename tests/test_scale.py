@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 from helpers import mixture
+from typer.testing import CliRunner
 
-from nica import NICA, scale
+from nica import NICA
+from nica.cli import app
 from nica.datasets import MIXING_3
+from nica.scale import _source, open_dask
+from nica.streams import open_chunks, open_sink
 
 CHUNKS = ((2000, 500, 3000, 1500), (3,))
 
@@ -77,7 +81,7 @@ def test_a_cluster_gives_the_same_though_a_worker_dies_and_says_when_it_is_lost(
 
 def test_nothing_that_is_gathered_grows_with_the_samples(monkeypatch, local):
     sizes = []
-    compute = scale.compute
+    compute = _source.compute
 
     def watched(*parts, **options):
         results = compute(*parts, **options)
@@ -86,7 +90,7 @@ def test_nothing_that_is_gathered_grows_with_the_samples(monkeypatch, local):
         )
         return results
 
-    monkeypatch.setattr(scale, "compute", watched)
+    monkeypatch.setattr(_source, "compute", watched)
     for repeats in (3, 9):
         NICA(random_state=0).fit(da.concatenate([array()] * repeats))
     assert max(sizes) <= 3 * 20_000
@@ -125,3 +129,59 @@ def test_errors_of_the_chunks_are_their_own():
 
     X = da.map_blocks(broken, chunks=CHUNKS, dtype=float, meta=np.empty((0, 3)))
     refused(X, "no such chunk", FileNotFoundError)
+
+
+# --------------------------------------------------------------------------------- files
+
+
+def store(path, X):
+    with open_sink(path, columns=["a", "b", "c"]) as sink:
+        sink.write(X)
+
+
+@pytest.mark.parametrize("kind", ["zarr", "parquet"])
+def test_a_file_is_a_dask_array(kind, tmp_path):
+    X = mixture(0, 1000, 3)[1]
+    store(tmp_path / f"x.{kind}", X)
+    D, names = open_dask(tmp_path / f"x.{kind}", chunk_rows=300, columns=["c", "a"])
+    assert names == ["c", "a"]
+    assert D.chunks == ((300, 300, 300, 100), (2,))
+    np.testing.assert_array_equal(D.compute(), X[:, [2, 0]])
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["separate", *map(str, arguments)])
+
+
+def test_a_file_to_its_sources(tmp_path):
+    X = mixture(0, 5000, 3)[1]
+    store(tmp_path / "x.zarr", X)
+    result = run(
+        tmp_path / "x.zarr", "-o", tmp_path / "y.zarr", "--scheduler", "threads", "-n", 3, "--json"
+    )
+    assert result.exit_code == 0, result.output
+    assert '"samples": 5000' in result.output
+    with open_chunks(tmp_path / "y.zarr") as chunks:
+        Y = np.concatenate(list(chunks))
+    model = NICA(3, solver="batch", random_state=0).fit(X)
+    np.testing.assert_allclose(Y, model.transform(X), atol=1e-9)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.zarr", "y.zarr"]
+
+
+def test_what_a_cluster_cannot_do_is_said(tmp_path):
+    X = mixture(0, 500, 3)[1]
+    np.save(tmp_path / "x.npy", X)
+    X[77] = np.nan
+    store(tmp_path / "bad.zarr", X)
+    for arguments, code, message in (
+        (["x.npy", "-o", "y.zarr"], 1, "is npy, of which a cluster cannot read any part alone"),
+        (["x.npy", "-o", "y.csv"], 1, "workers write side by side into zarr only"),
+        (["bad.zarr", "-o", "y.zarr"], 1, "NaN at row 77, channel 0"),
+        (["x.npy"], 2, "needs one file IN and -o OUT.zarr"),
+        (["x.npy", "-o", "y.zarr", "--checkpoint", "c"], 2, "not with --scheduler"),
+    ):
+        paths = [tmp_path / a if "." in a else a for a in arguments]
+        result = run(*paths, "--scheduler", "threads")
+        assert result.exit_code == code, result.output
+        assert message in " ".join(result.output.replace("│", " ").split())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.zarr", "x.npy"]

@@ -112,6 +112,15 @@ Jobs = Annotated[
     ),
 ]  # fmt: skip
 
+Scheduler = Annotated[
+    str | None,
+    _text(
+        HOW, "ADDRESS",
+        "Fit and separate on a Dask cluster (tcp://host:8786), or on threads; IN is zarr or parquet, OUT "
+        "zarr.",
+    ),
+]  # fmt: skip
+
 Checkpoint = Annotated[
     str | None, _text(LASTING, "FILE", "Save model and position here while it runs.")
 ]

@@ -22,6 +22,7 @@ Separate mixed nonnegative sources: a column of outputs for each, in any file or
   nica separate big.npy -n 3 -o out.npy --checkpoint run.st
   nica separate --resume run.st
   nica separate new.csv --model model.st --apply -o out.csv
+  nica separate big.zarr -n 10 -o sources.zarr --scheduler tcp://host:8786
 
 Each output is, by default, the one that the network emitted before it learned from that sample: the \
 first ones are zeros, early ones are rough. --frozen learns first, and then separates everything with \
@@ -58,6 +59,7 @@ def separate(
     half_life: o.HalfLife = None,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
+    scheduler: o.Scheduler = None,
     checkpoint: o.Checkpoint = None,
     every: o.Every = 10.0,
     resume: o.Resume = None,
@@ -109,6 +111,18 @@ def separate(
         "format": format, "columns": None if columns is None else columns.split(","), "path": path,
         "header": header, "delimiter": delimiter, "decimal": decimal, "comment": comment,
     }  # fmt: skip
+    if scheduler is not None:
+        others = {
+            "--apply": apply, "--model": model, "--checkpoint": checkpoint, "--resume": resume,
+            "--passes": passes, "--report": report, "--to": to, "--format": format,
+        }  # fmt: skip
+        from nica.cli._cluster import separate_on
+
+        separate_on(
+            scheduler, source or [], to_file, _given(network), _given(reading), save,
+            [name for name, value in others.items() if value], quiet, as_json,
+        )  # fmt: skip
+        return
     wish: dict[str, Any] = {
         "source": _absolute(source) if source else None,
         "out": None if to_file == "-" else os.path.abspath(to_file),

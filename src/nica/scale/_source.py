@@ -1,9 +1,4 @@
-"""Beyond one machine: the sums of the batch solver on Dask.
-
-A Dask array is one more `nica.batch.Source`. Each chunk's sums are a task, a tree of tasks adds them up,
-and only their total comes back; the weights of a round are sent to the workers before it. Dask decides
-where what runs: on threads here, or on a cluster if there is a client. Lost tasks it runs again.
-"""
+"""The sums of the batch solver on Dask, and outputs chunk by chunk."""
 
 from __future__ import annotations
 
@@ -28,8 +23,6 @@ except ImportError as missing:
     raise ImportError("Dask is missing: pip install nica[dask]") from missing
 
 Array = NDArray[np.float64]
-
-__all__ = ["DaskSource", "transform"]
 
 
 class DaskSource:
@@ -60,7 +53,7 @@ class DaskSource:
 
     def total(self, work: Work) -> Total:
         """Sum of ``work(part)`` over all parts, as a tree over the chunks."""
-        with _still_there():
+        with still_there():
             sent = _send(work)
             parts = (
                 delayed(measure)(sent, chunk, first, self.skip, i)
@@ -71,7 +64,7 @@ class DaskSource:
 
     def sample(self, most: int, F: Array | None = None) -> Array:
         """At most so many good samples, evenly spread; each multiplied by F, if given."""
-        with _still_there():
+        with still_there():
             sent = None if F is None else _send(F)
             parts = [
                 delayed(spread)(chunk, most, first, self.n_samples, sent)
@@ -164,7 +157,7 @@ def _send(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _still_there() -> Iterator[None]:
+def still_there() -> Iterator[None]:
     """Say so, if the cluster is lost on the way."""
     try:
         yield
