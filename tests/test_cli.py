@@ -27,7 +27,7 @@ def test_version():
 def test_help_names_every_verb():
     for arguments in ([], ["--help"], ["-h"]):
         output = run(*arguments).output
-        for verb in ("demo", "info"):
+        for verb in ("demo", "info", "reproduce", "tune"):
             assert re.search(rf"\b{verb}\b", output)
 
 

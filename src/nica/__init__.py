@@ -15,6 +15,7 @@ _WHERE = {
 _MODULES = (
     "datasets",
     "equations",
+    "experiments",
     "live",
     "metrics",
     "offline",

@@ -1,5 +1,6 @@
 from nica import datasets as datasets
 from nica import equations as equations
+from nica import experiments as experiments
 from nica import live as live
 from nica import metrics as metrics
 from nica import offline as offline
@@ -34,6 +35,7 @@ __all__ = [
     "diagnose",
     "equations",
     "estimate_n_components",
+    "experiments",
     "live",
     "load",
     "metrics",

@@ -18,8 +18,12 @@ from nica.cli.info import HELP as INFO
 from nica.cli.info import info
 from nica.cli.live import HELP as LIVE
 from nica.cli.live import live
+from nica.cli.reproduce import HELP as REPRODUCE
+from nica.cli.reproduce import reproduce
 from nica.cli.separate import HELP as SEPARATE
 from nica.cli.separate import separate
+from nica.cli.tune import HELP as TUNE
+from nica.cli.tune import tune
 
 app = typer.Typer(
     name="nica",
@@ -34,6 +38,8 @@ app.command(help=DIAGNOSE)(diagnose)
 app.command(help=LIVE)(live)
 app.command(help=CONVERT)(convert)
 app.command(help=INFO)(info)
+app.command(help=REPRODUCE)(reproduce)
+app.command(help=TUNE)(tune)
 
 
 def _show_version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nica.equations.nsm import (
     activity,
+    activity_as_printed,
     flip_silent,
     nsm_fixed_point,
     time_activity,
@@ -83,6 +84,7 @@ def paper_step(
     whitening: tuple[float, float] = (100.0, 1.0),
     separation: tuple[float, float] = (10.0, 0.8),
     separation_in_time: bool = False,
+    as_printed: bool = False,
     flip: bool = True,
     tol: float = 1e-10,
     max_sweeps: int = 10_000,
@@ -99,6 +101,8 @@ def paper_step(
         Rate 1 / (a + b t) of layer 1, eq. ``timedep``.
     separation : (a, b)
         Layer 2: (a~, b~) of eq. ``activitydep``; with ``separation_in_time`` (a, b) of eq. ``timedep``.
+    as_printed : bool
+        Take :func:`activity_as_printed`, the minimum, where :func:`activity` is meant.
     flip : bool
         Whether to flip the inputs of neurons that have never fired.
     tol, max_sweeps
@@ -137,11 +141,10 @@ def paper_step(
 
     # Layer 2 learns from the activities themselves: fullNSMW.
     d = len(y)
-    D = (
-        time_activity(t, d, *separation)
-        if separation_in_time
-        else activity(state.D, y, *separation)
-    )
+    if separation_in_time:
+        D = time_activity(t, d, *separation)
+    else:
+        D = (activity_as_printed if as_printed else activity)(state.D, y, *separation)
     W_yh, W_yy = update_nsm_weights(state.W_yh, state.W_yy, y, h, D)
 
     fired = state.fired | (y > 0)

@@ -6,6 +6,7 @@ import asyncio
 import html
 import io
 import logging
+import secrets
 import socket
 import threading
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ class View:
         self, worker: Worker, *, host: str = "127.0.0.1", port: int = 0, origins: Sequence[str] = ()
     ) -> None:
         self.worker, self.judge = worker, Judge(worker)
+        self.instance = secrets.token_hex(8)
         self._hosts: set[str] = set(origins)
         self._wish = host, port
         self._loop: Any = None
@@ -130,7 +132,7 @@ class View:
         self._loop.stop()
 
     def _document(self, document: Any) -> None:
-        Page(self.worker, self.judge).attach(document)
+        Page(self.worker, self.judge).attach(document, self.instance)
 
 
 class Ours(RequestHandler):
@@ -149,10 +151,10 @@ class Ours(RequestHandler):
 
 
 class Alive(Ours):
-    """Says that there is a server."""
+    """Says which server this is."""
 
     def get(self) -> None:
-        self.finish("yes")
+        self.finish(self.live.instance)
 
 
 class ModelFile(Ours):
