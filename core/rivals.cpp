@@ -148,6 +148,8 @@ template <class S, template <class> class Rule> class Rival final : public Netwo
             z_bar.q[q] += (1 / learned) * (sample.z.q[q] - z_bar.q[q]);
             sample.dz.q[q] = sample.z.q[q] - z_bar.q[q];
         }
+        if (!front && Rule<S>::wants_white)
+            own.spread += (S::dot(rule.K, sample.dz, sample.dz) / config.l - own.spread) / config.revival;
         rule.learn(sample, 1 / (config.separation_a + config.separation_b * learned), learned);
     }
 

@@ -22,6 +22,7 @@ template <class S> struct Sample {
 template <class S> struct Linear {
     using Vector = typename S::Vector;
     using Size = typename S::Size;
+    static constexpr bool wants_white = false;
     Size D, K;
     typename S::TwoWay W;
     Vector z_bar, y_bar, u, f, v;
@@ -42,6 +43,7 @@ template <class S> struct Linear {
 // y = max(W z, 0);  W <- W + rate (y zT - y yT W). (Plumbley and Oja 2004)
 template <class S> struct NonnegativePCA : Linear<S> {
     using Vector = typename S::Vector;
+    static constexpr bool wants_white = true;
     Vector fired, rest;
     bool flip;
     explicit NonnegativePCA(const Config& c)
@@ -90,6 +92,7 @@ template <class S> struct NonnegativePCA : Linear<S> {
 // differs from I in the plane of u and a only: its inverse root is that of a matrix of 2 x 2.
 template <class S> struct FastICA : Linear<S> {
     using Vector = typename S::Vector;
+    static constexpr bool wants_white = true;
     Vector kurtosis, a, e1, e2, r1, r2, W1, W2;
     explicit FastICA(const Config& c)
         : Linear<S>(c), kurtosis(this->D), a(this->D), e1(this->D), e2(this->D), r1(this->D),

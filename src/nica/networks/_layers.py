@@ -27,6 +27,7 @@ class LayeredNetwork(StreamNetwork):
 
     _whiten = True
     _separate = True
+    _how_to_whiten = "Whiten the input first (nica.OnlineWhitening), or use nica.NICA"
 
     @property
     def n_components_(self) -> int:
@@ -199,7 +200,7 @@ class LayeredNetwork(StreamNetwork):
             advice = (
                 "Use start='warm', or rates.Time with a smaller a"
                 if self._settings["whiten"]
-                else "Whiten the input first (nica.OnlineWhitening), or use nica.NICA"
+                else self._how_to_whiten
             )
             yield (
                 "white",

@@ -22,6 +22,7 @@ class RivalNetwork(Unmixing):
 
     _rule: int  # as in core/api.hpp
     _wants_white = False
+    _how_to_whiten = "Use whiten=True, or whiten it first (nica.offline.Whitening)"
     _dynamics: ClassVar[dict[str, int]] = DYNAMICS
 
     @property
