@@ -175,7 +175,7 @@ class Cloud(Panel):
 
     def __init__(self) -> None:
         super().__init__("whitened, with the axes found", 290, match_aspect=True)
-        self.data = ColumnDataSource({"x": [], "y": []}, name="cloud-data")
+        self.data = ColumnDataSource({"x": [0.0], "y": [0.0]}, name="cloud-data")
         names = ("x", "y", "colour", "text")
         self.axes = ColumnDataSource({name: [] for name in names}, name="axes-data")
         self._dots = self.figure.scatter("x", "y", size=3, line_color=None, source=self.data)
