@@ -8,6 +8,7 @@ What a case is stands in its ``extra_info``: algorithm, d, k, T, threads, and ca
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -45,6 +46,10 @@ def rate(start: str, d: int) -> Any:
     )
 
 
+#: Of one thread the processor's time counts: it does not contain what other processes took.
+one_thread = pytest.mark.benchmark(timer=time.process_time)
+
+
 @pytest.fixture(autouse=True)
 def quiet():
     with warnings.catch_warnings():
@@ -59,6 +64,7 @@ def measure(benchmark: Any, call: Callable[[], Any], rounds: int, **what: Any) -
     benchmark.extra_info["unit_ns"] = _core.multiply_add_latency(_core.kernels()[0])
 
 
+@one_thread
 @pytest.mark.parametrize("start", ["paper", "warm"])
 @pytest.mark.parametrize(("d", "k"), SIZES)
 def test_stream(benchmark, d, k, start):
@@ -81,6 +87,7 @@ def others() -> list[str]:
     return [n for n in networks.__all__ if n[0].isupper() and n != "NICA" and n != "NSM"]
 
 
+@one_thread
 @pytest.mark.parametrize("name", others())
 @pytest.mark.parametrize(("d", "k"), [(3, 3), (10, 10), (50, 50)])
 def test_other_networks(benchmark, name, d, k):
@@ -181,6 +188,7 @@ def test_peers_long(benchmark, name):
     )  # fmt: skip
 
 
+@one_thread
 @pytest.mark.parametrize(
     "how", ["separate_one", "partial_fit of a row", "river, learn and transform"]
 )
@@ -209,6 +217,7 @@ def test_one_sample_at_a_time(benchmark, how):
     measure(benchmark, call, 5, algorithm=how, d=3, k=3, T=len(X), threads=1)
 
 
+@one_thread
 @pytest.mark.parametrize("d", [3, 10])
 def test_equations(benchmark, d):
     X = data(d, d, 1000)

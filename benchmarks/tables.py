@@ -101,10 +101,12 @@ def streams(results: Row) -> str:
 def right(rows: list[Row]) -> str:
     lines = [
         f"| {row['algorithm']} | {row['d']} | {row['T']:,} | {row['right']} of {row['starts']} | "
-        f"{row['error']:.2g} | {row['seconds']:.3f} |"
+        f"{row['error']:.2g} | {row['seconds']:.3f} | {row['cpu_seconds']:.3f} |"
         for row in rows
     ]
-    return table("| algorithm | d | samples | right | median error | median seconds |", lines)
+    return table(
+        "| algorithm | d | samples | right | median error | median seconds | of processors |", lines
+    )
 
 
 def others(results: Row) -> str:
