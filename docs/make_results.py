@@ -1,7 +1,8 @@
 """Write docs/results.md and its figures from a full run: python docs/make_results.py FOLDER.
 
 FOLDER is that of ``nica reproduce all --out FOLDER`` and, if it was run, of ``nica tune --paper fig3b``.
-Runs that are kept there are not run again; those that are missing are.
+Runs that are kept there are not run again; those that are missing are. Names of figures behind it take
+those only.
 """
 
 import json
@@ -53,7 +54,7 @@ def grids(folder: Path) -> str:
 def main() -> None:
     """Draw, copy, write."""
     folder = Path(sys.argv[1])
-    done = reproduce("all", folder, n_jobs=1)
+    done = reproduce(sys.argv[2:] or "all", folder, n_jobs=1)
     IMAGES.mkdir(parents=True, exist_ok=True)
     for each in done:
         target = IMAGES / each.paths["png"].name

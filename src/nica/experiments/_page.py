@@ -81,6 +81,13 @@ def as_markdown(done: Sequence[Reproduction], images: str, introduction: str) ->
         for each, verdict in all_verdicts
     ]
     parts.append(_table(["figure", "claim", "verdict"], overview))
+    differing = [
+        f"- [{each.experiment.name}](#{each.experiment.name}): {verdict.claim} {verdict.why}"
+        for each, verdict in all_verdicts
+        if verdict.judged and not verdict.holds
+    ]
+    if differing:
+        parts += ["## Where it differs from the paper, and why", "\n".join(differing)]
     for each in done:
         name = each.experiment.name
         parts += [f"({name})=", f"## {each.experiment.title}"]

@@ -51,7 +51,7 @@ def draw(results: Results, setup: Setup) -> Any:
     figure = new_figure(3.6)
     grid = figure.add_gridspec(2, 3, width_ratios=[1, 1, 2.1])
     compared = figure.add_subplot(grid[:, 2])
-    ends = [-0.8, 1.3]
+    ends = [-0.4, 1.3]
     compared.plot(ends, ends, color="#667080", linewidth=0.7)
     for row, (symbol, label) in enumerate((("YH", "feedforward"), ("YY", "lateral"))):
         learned, theory = (np.asarray(run[which][row]) for which in ("learned", "theory"))

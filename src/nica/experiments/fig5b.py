@@ -39,13 +39,13 @@ def judge(results: Results, setup: Setup) -> list[Verdict]:
         f"{a:.3f} (oracle {b:.3f})"
         for a, b in zip(found.mean(axis=0), oracle.mean(axis=0), strict=True)
     )
+    below = f"at worst {figure_of(gap)} below" if gap > 0 else "never below"
     return [
         Verdict(
             "The network recovers sources in background noise, the first layer reducing 5 channels "
             "to 3.",
-            f"correlations of the three sources {said}, mean of {setup.runs} runs; at worst "
-            f"{figure_of(gap)} "
-            "below the best linear map from three whitened channels, chosen knowing the sources.",
+            f"correlations of the three sources {said}, mean of {setup.runs} runs; {below} the best "
+            "linear map from three whitened channels, chosen knowing the sources.",
             gap <= SAME,
         ),
         Verdict(
