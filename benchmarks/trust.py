@@ -2,9 +2,9 @@
 
     python -m benchmarks.trust [--each 60] [--seed N] [--quick] [--out FILE] [--docs]
 
-The limits in ``nica.diagnostics`` were set on problems of the seeds 11 and 12 (35 of each kind), and
-frozen. This draws others, says which, and writes what it finds as JSON and, with --docs, as the tables
-of docs/trust.md. Truth: the worst source's squared error per variance, after best scale and order; up to
+The limits in ``nica.diagnostics`` were set on problems of the seeds 11 to 14, and frozen. This draws
+others, says which, and writes what it finds as JSON and, with --docs, as the tables of docs/trust.md.
+Truth: the worst source's squared error per variance, after best scale and order; up to
 .1 the separation is OK, up to .3 doubtful, above it has failed.
 """
 
@@ -174,7 +174,7 @@ def _row(kind: str, counts: np.ndarray) -> str:
 
 def report(found: dict[str, Any]) -> str:
     """Markdown of all that was measured."""
-    parts = [f"Seed {found['seed']}; the limits were set on the seeds 11 and 12.", ""]
+    parts = [f"Seed {found['seed']}; the limits were set on the seeds 11 to 14.", ""]
     for name in ("seen", "unseen"):
         if name in found:
             s = found[name]

@@ -14,6 +14,12 @@ from nica.equations.warmup import channel_gain, clean
 Array = NDArray[np.float64]
 
 ANGLES = (2, 5, 8, 11, 15, 20, 25, 30)  #: degrees that pairs of outputs are turned by
+LEVELS = (
+    0.3,
+    0.8,
+    1.5,
+    2.5,
+)  #: of outputs of variance 1, between which their dependence is counted
 FREE = 0.005  #: rise of the negative energy that a turn may cost
 TURNED = 4000  #: samples on which outputs are turned
 
@@ -30,10 +36,12 @@ class Measures:
     lowest: Array  # 1 % quantile
     slack: Array
     tails: Array
+    dependence: Array
     level: Array
     gap: float
     offset: float
     one: float
+    ends: float
     outputs: Array
 
 
@@ -63,10 +71,13 @@ def measure(X: Array, covariance: Array, fits: Fits) -> Measures:
         lowest=np.quantile(u, 0.01, axis=0),
         slack=slack(u[:: max(1, n // TURNED)]),
         tails=tails(u),
+        # With channels to spare, a source too many is seen in the spectrum.
+        dependence=dependence(u) if X.shape[1] == d else np.zeros(d),
         level=np.abs(u[:half].mean(axis=0) - u[half:].mean(axis=0)),
         gap=gap,
         offset=offset,
         one=one,
+        ends=ends(X),
         outputs=u,
     )
 
@@ -101,6 +112,40 @@ def tails(u: Array) -> Array:
     R = np.maximum(R, R.T)
     largest: Array = np.sqrt(np.maximum(np.max(R, axis=0) ** 2 - 9 / n, 0.0))
     return largest
+
+
+def dependence(u: Array) -> Array:
+    """Pearson's φ² of each output with another one, over classes of values, beyond chance.
+
+    Chance is three standard deviations; classes in which fewer than five are expected do not count.
+    """
+    n, d = u.shape
+    size = len(LEVELS) + 1
+    classes = np.digitize(u, LEVELS)
+    largest = np.zeros(d)
+    for i in range(d):
+        for j in range(i + 1, d):
+            counts = np.bincount(classes[:, i] * size + classes[:, j], minlength=size**2)
+            seen = counts.reshape(size, size).astype(np.float64)
+            rows, columns = seen.sum(axis=1), seen.sum(axis=0)
+            expected = np.outer(rows, columns) / n
+            enough = expected >= 5
+            squares = float(np.sum((seen - expected)[enough] ** 2 / expected[enough]))
+            present = max(int(np.sum(rows > 0)) - 1, 0) * max(int(np.sum(columns > 0)) - 1, 0)
+            freedom = max(present * np.sum(enough) / max(int(np.sum(expected > 0)), 1), 1.0)
+            phi = (squares - freedom - 3 * np.sqrt(2 * freedom)) / n
+            largest[[i, j]] = np.maximum(largest[[i, j]], phi)
+    return largest
+
+
+def ends(X: Array) -> float:
+    """Largest share of samples at the end of a channel's range, that differ in other channels."""
+    share = 0
+    for end in (X.max(axis=0), X.min(axis=0)):
+        at = end == X
+        for j in np.flatnonzero(np.sum(at, axis=0) > 2):
+            share = max(share, len(np.unique(X[at[:, j]], axis=0)) - 1)
+    return share / len(X)
 
 
 def spectrum(X: Array, d: int) -> tuple[float, float, float]:

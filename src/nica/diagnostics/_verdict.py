@@ -67,6 +67,12 @@ LIMITS = {
         "sources that depend on each other, sensors that saturate, or a common gain that varies",
         "check the range of the sensors; divide by a common gain if there is one",
     ),
+    "dependence": Limit(
+        0.003, NEVER,
+        "source {source} depends on another one beyond chance (φ² = {value:.2g})",
+        "more sources than channels, or sources that depend on each other",
+        "give more channels, so that a source too many shows in the spectrum",
+    ),
     "level": Limit(
         0.4, NEVER,
         "the mean of source {source} changes by {value:.2f} standard deviations between the halves",
@@ -86,6 +92,12 @@ LIMITS = {
         "offsets of the channels, or fewer n_components than sources",
         "subtract the dark level of each channel (never its mean)",
     ),
+    "ends": Limit(
+        0.045, NEVER,
+        "{value:.1%} of the samples are at the end of a channel's range",
+        "a sensor that is clipped",
+        "widen the range of the sensor, or leave its clipped samples out",
+    ),
     "constant sum": Limit(
         0.1, 0.05,
         "a weighted sum of the sources is constant up to {value:.2g}",
@@ -101,7 +113,7 @@ def judge(m: Measures, rank: Rank, d: int, k: int) -> tuple[tuple[Signal, ...], 
     per_source = {
         "restarts": m.restarts, "random halves": m.random_halves, "halves": m.halves,
         "second opinion": m.second, "negative": m.negative, "lowest": m.lowest, "slack": m.slack,
-        "tails": m.tails, "level": m.level,
+        "tails": m.tails, "dependence": m.dependence, "level": m.level,
     }  # fmt: skip
     signals = []
     verdicts = np.zeros(d, dtype=int)
@@ -112,7 +124,12 @@ def judge(m: Measures, rank: Rank, d: int, k: int) -> tuple[tuple[Signal, ...], 
         verdicts = np.maximum(verdicts, [order.index(verdict) for verdict in said])
         worst = int(np.argmin(values) if limit.at_least else np.argmax(values))
         signals.append(limit.signal(name, float(values[worst]), said[worst], worst))
-    for name, value in (("gap", m.gap), ("offset", m.offset), ("constant sum", m.one)):
+    for name, value in (
+        ("gap", m.gap),
+        ("offset", m.offset),
+        ("ends", m.ends),
+        ("constant sum", m.one),
+    ):
         signals.append(LIMITS[name].signal(name, value, _compare(name, value, confirmed)))
     signals.append(_number(rank, d, k))
     sources = tuple(
@@ -159,13 +176,16 @@ def doubts(signals: tuple[Signal, ...]) -> dict[str, str]:
         found["channels without offsets"] = s["offset"].finding
     if "gap" in bad and "number" not in bad:
         found["little noise"] = s["gap"].finding
+    if "ends" in bad:
+        found["sensors that are not clipped"] = s["ends"].finding
     if "slack" in bad:
         found["sources that come near zero"] = s["slack"].finding
     if bad & {"negative", "lowest"}:
         name = "negative" if "negative" in bad else "lowest"
         found["uncorrelated sources, little noise, no offsets"] = s[name].finding
-    elif bad & {"tails"} or ("second opinion" in bad and "slack" not in bad):
-        name = "tails" if "tails" in bad else "second opinion"
+    elif bad & {"tails", "dependence"} or ("second opinion" in bad and "slack" not in bad):
+        names = ("tails", "dependence", "second opinion")
+        name = next(name for name in names if name in bad)
         found["sources that do not depend on each other"] = s[name].finding
     if "random halves" in bad:
         found["enough samples"] = s["random halves"].finding
