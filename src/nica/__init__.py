@@ -9,7 +9,8 @@ _WHERE = {
     "NICA": "networks", "NSM": "networks", "OnlineWhitening": "networks", "load": "networks",
     "LinskerICA": "networks", "NonnegativePCA": "networks", "OnlineFastICA": "networks",
     "OnlineInfomax": "networks",
-    "diagnose": "diagnostics", "estimate_n_components": "rank", "show_config": "_config",
+    "diagnose": "diagnostics", "estimate_drift": "drift",
+    "estimate_n_components": "rank", "show_config": "_config",
     "sweep": "replicas",
 }  # fmt: skip
 _MODULES = (

@@ -11,6 +11,7 @@ from nica import theory as theory
 from nica._config import show_config as show_config
 from nica._version import __version__ as __version__
 from nica.diagnostics import diagnose as diagnose
+from nica.drift import estimate_drift as estimate_drift
 from nica.networks import NICA as NICA
 from nica.networks import NSM as NSM
 from nica.networks import LinskerICA as LinskerICA
@@ -34,6 +35,7 @@ __all__ = [
     "datasets",
     "diagnose",
     "equations",
+    "estimate_drift",
     "estimate_n_components",
     "experiments",
     "live",

@@ -1,0 +1,221 @@
+"""How fast does the mixture change? Fits on windows of the record, and what moves between them.
+
+Each window is fitted twice, on its even and on its odd samples. What two neighbouring windows differ by
+is then known from two fits whose errors have nothing in common: the product of the two differences has no
+bias from the noise of the fits, and may be below zero where nothing moves.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from nica.networks import NICA
+from nica.networks._samples import LIMIT
+from nica.networks._settings import cores, whole
+
+Array = NDArray[np.float64]
+
+WINDOWS = (4, 8, 16, 32)
+LEAST, LEAST_PER_SOURCE = 200, 60  #: samples of a window
+FAR = 0.3  #: squared radians between windows beyond which they are too long
+SURE = 3.0  #: standard errors from which a drift counts
+JUMP = 8.0  #: times the median step between windows, and
+JUMP_LEAST = 0.03  #: squared radians, from which one step is a jump
+PASSES = 20
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How fast a mixture changes, as `estimate_drift` found.
+
+    Attributes
+    ----------
+    rate, error : float
+        Radians per sample by which the sources' directions turn (root mean square over the sources), and
+        its standard error; 0 if no drift was seen.
+    most : float
+        Rate that would hardly have been missed: two standard errors above ``rate``.
+    half_life : float or None
+        Proposal for ``NICA(half_life=...)``; None if nothing needs to be forgotten.
+    jump : int or None
+        Sample near which the mixture changed abruptly.
+    n_windows : int
+        Windows of the record that were compared; 0 if it is too short.
+    reason : str
+        All that in a sentence.
+    """
+
+    rate: float
+    error: float
+    most: float
+    half_life: float | None
+    jump: int | None
+    n_windows: int
+    reason: str
+
+    @property
+    def turn(self) -> float:
+        """Samples in which the sources' directions turn by a radian."""
+        return 1 / self.rate if self.rate > 0 else math.inf
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def estimate_drift(X: Any, n_components: int | None = None, *, random_state: int = 0) -> Drift:
+    r"""Estimate how fast the mixing changes, and propose a half-life that follows it.
+
+    The record is cut into windows, and each of them fitted twice, on its even and on its odd samples.
+    With :math:`\Delta` the change of a source's row of the unmixing from one window to the next, in
+    standard deviations of its output,
+
+    .. math:: (\mathrm{rate} \cdot \mathrm{window})^2
+        = \langle \Delta_\mathrm{even} \cdot \Delta_\mathrm{odd} \rangle .
+
+    Parameters
+    ----------
+    X : array-like (n_samples, n_channels)
+        Finite samples in the order in which they were taken.
+    n_components : int or None
+        Number of sources; None takes the number of channels.
+    random_state : int, default=0
+        Seed of the fits.
+
+    Returns
+    -------
+    Drift
+
+    Examples
+    --------
+    >>> import nica
+    >>> mixture = nica.datasets.make_mixture(n_samples=20000, random_state=0)
+    >>> drift = nica.estimate_drift(mixture.X)
+    >>> drift.rate, drift.half_life
+    (0.0, None)
+    """
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.size == 0:
+        raise ValueError(f"X has shape {X.shape}: give samples as (n_samples, n_channels)")
+    if not np.all(np.abs(X) <= LIMIT):
+        row = int(np.argmin(np.all(np.abs(X) <= LIMIT, axis=1)))
+        raise ValueError(f"X contains NaN or infinity, first in sample {row}: remove such rows")
+    n, k = X.shape
+    d = k if n_components is None else whole(n_components, "n_components", minimum=1)
+    if d > k:
+        raise ValueError(f"X has {k} channels but n_components={d}: give at most {k}")
+    least = max(LEAST, LEAST_PER_SOURCE * d)
+    numbers = [number for number in WINDOWS if n // number >= least]
+    if not numbers:
+        why = f"{n} samples are too few to see a drift: give at least {WINDOWS[0] * least}"
+        return Drift(0.0, math.inf, math.inf, None, None, 0, why)
+    covariance = np.cov(X.T, bias=True).reshape(k, k)
+    found = {number: _steps(X, covariance, d, number, random_state) for number in numbers}
+    seen = {number: steps for number, steps in found.items() if steps is not None}
+    if not seen:
+        why = "the windows of this record cannot be separated: see nica.diagnose"
+        return Drift(0.0, math.inf, math.inf, None, None, 0, why)
+    number = _sharpest(seen)
+    jumps = [
+        jump for m, steps in sorted(seen.items(), reverse=True) if (jump := _jump(steps, n / m))
+    ]
+    return _conclude(seen[number], n, d, number, jumps[0] if jumps else None)
+
+
+def _sharpest(seen: dict[int, Array]) -> int:
+    """Number of windows that tells most: that sees a drift best, or else would have seen the least."""
+    near = {m: _mean(steps) for m, steps in seen.items() if _mean(steps)[0] < FAR}
+    if not near:
+        return max(seen)
+    sure = {m: mean / max(error, 1e-300) for m, (mean, error) in near.items()}
+    if max(sure.values()) >= SURE:
+        return max(sure, key=lambda m: sure[m])
+    return min(near, key=lambda m: m**2 * max(near[m][0] + 2 * near[m][1], 0.0))
+
+
+def _jump(steps: Array, window: float) -> int | None:
+    """Sample near which one step is far larger than the others."""
+    largest = int(np.argmax(steps))
+    limit = max(JUMP * float(np.median(np.abs(steps))), JUMP_LEAST)
+    return int((largest + 1) * window) if steps[largest] > limit else None
+
+
+def _mean(steps: Array) -> tuple[float, float]:
+    """Mean step and its standard error; a step that jumps out does not count."""
+    quiet = steps[steps <= max(JUMP * float(np.median(np.abs(steps))), JUMP_LEAST)]
+    if len(quiet) < 2:
+        quiet = steps
+    return float(np.mean(quiet)), float(np.std(quiet, ddof=1) / math.sqrt(len(quiet)))
+
+
+def _conclude(steps: Array, n: int, d: int, number: int, jump: int | None) -> Drift:
+    window = n / number
+    squares, error = _mean(steps)
+    most = math.sqrt(max(squares + 2 * error, 0.0)) / window
+    said = f" It jumps near sample {jump}." if jump is not None else ""
+    if squares < SURE * error or squares * (number - 1) ** 2 < 1e-4:
+        follow = None if jump is None else max(window / 4, 10.0 * d)
+        why = f"no drift above {most:.2g} radians per sample.{said}"
+        if follow is not None:
+            why += f" Cut the record there, or follow it with half_life={follow:.0f}"
+        return Drift(0.0, most / 2, most, follow, jump, number, why)
+    rate = math.sqrt(squares) / window
+    spread = error / (2 * math.sqrt(squares)) / window
+    follow = max(_followed(1 / rate), 10.0 * d)
+    why = (
+        f"the mixture turns by {rate:.2g} ± {spread:.1g} radians per sample (a radian in "
+        f"{1 / rate:,.0f}): follow it with half_life={follow:.0f}.{said}"
+    )
+    return Drift(rate, spread, most, follow, jump, number, why)
+
+
+def _followed(turn: float) -> float:
+    """The best half-life, measured (benchmarks/drift.py): longer ones lag, shorter ones forget."""
+    return max(0.1 * turn, 4.0 * math.exp(0.6 * math.log(turn)))
+
+
+def _steps(X: Array, covariance: Array, d: int, number: int, seed: int) -> Array | None:
+    """Squared radians from each window to the next, mean over the sources."""
+    edges = np.linspace(0, len(X), number + 1).astype(int)
+    parts = [X[a + i : b : 2] for a, b in itertools.pairwise(edges) for i in (0, 1)]
+
+    def fit(part: Array) -> Array | None:
+        try:
+            U = NICA(d, max_passes=PASSES, random_state=seed).fit(part).unmixing_
+        except (ValueError, FloatingPointError):
+            return None
+        size = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", U, covariance, U), 1e-300))
+        unit: Array = U / size[:, np.newaxis]
+        return unit
+
+    with warnings.catch_warnings(), ThreadPoolExecutor(cores(-1)) as pool:
+        warnings.simplefilter("ignore")
+        fits = list(pool.map(fit, parts))
+    steps = []
+    before: tuple[Array, Array] | None = None
+    for even, odd in zip(fits[::2], fits[1::2], strict=True):
+        if even is None or odd is None:
+            return None
+        reference = even if before is None else before[0]
+        now = _aligned(even, reference, covariance), _aligned(odd, reference, covariance)
+        if before is not None:
+            change = (now[0] - before[0]) @ covariance * (now[1] - before[1])
+            steps.append(float(np.mean(np.sum(change, axis=1))))
+        before = now
+    return np.array(steps)
+
+
+def _aligned(U: Array, reference: Array, covariance: Array) -> Array:
+    """Rows in the order and with the signs of the reference."""
+    R = reference @ covariance @ U.T
+    rows, columns = linear_sum_assignment(-np.abs(R))
+    aligned: Array = U[columns] * np.sign(R[rows, columns])[:, np.newaxis]
+    return aligned
