@@ -4,8 +4,6 @@ Each has ``plot(ax=None)``, ``ax_`` and ``figure_``. One palette serves them, th
 and the live view: it can be told apart with any colour vision and on a grey print, and has a light and
 a dark form. Needs Matplotlib: ``pip install nica[plot]``.
 
-Examples
---------
 >>> import nica
 >>> mixture = nica.datasets.make_mixture(n_samples=5000, random_state=0)
 >>> model = nica.NICA(3, random_state=0).partial_fit(mixture.X)
