@@ -41,7 +41,7 @@ class Source:
     restarts, halves, random_halves : float
         Least absolute correlation with the matched output of the other fits.
     second : float
-        1 - |r| with what independence makes of it, beyond sampling error.
+        ``1 - |r|`` with what independence makes of it, beyond sampling error.
     negative : float
         Mean square of what its linear output has below zero, for unit variance.
     lowest : float

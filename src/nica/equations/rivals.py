@@ -315,7 +315,8 @@ def update_linsker(
     .. math:: W \leftarrow W + \eta\, (v - u^3)\, \delta x^\top, \qquad
               Q \leftarrow Q + \mu\, (u u^\top - Q), \qquad v = Q^{-1} u
 
-    because :math:`\langle Q^{-1} u\, \delta x^\top\rangle = W^{-\top}`, the gradient of log |det W|.
+    because :math:`\langle Q^{-1} u\, \delta x^\top\rangle = W^{-\top}`, the gradient of
+    :math:`\log |\det W|`.
 
     Parameters
     ----------
