@@ -82,7 +82,7 @@ def as_markdown(done: Sequence[Reproduction], images: str, introduction: str) ->
     ]
     parts.append(_table(["figure", "claim", "verdict"], overview))
     differing = [
-        f"- [{each.experiment.name}](#{each.experiment.name}): {verdict.claim} {verdict.why}"
+        f"- [{each.experiment.name}](#{each.experiment.name}): *{verdict.claim}* {verdict.why}"
         for each, verdict in all_verdicts
         if verdict.judged and not verdict.holds
     ]

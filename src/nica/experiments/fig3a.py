@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from nica.experiments import _parameters
 from nica.experiments._drawing import SERIES, SOFT, new_figure, strips
 from nica.experiments._experiment import Experiment, Results, Setup, Verdict, figure_of
 from nica.experiments._jobs import Job
-from nica.experiments._runs import traces
+from nica.experiments._traces import trace_jobs
 
 SHOWN = 60  # samples
 
 
 def plan(setup: Setup) -> list[Job]:
     """The two-layer network at d = 3; the last samples of the first run are drawn."""
-    return [
-        Job(
-            traces,
-            {
-                "kind": "uniform", "d": 3, "rates": _parameters.published("two_layer", "d3"), "run": run,
-                "samples": setup.samples, "shown": SHOWN, "whitened": True,
-            },
-        )
-        for run in range(setup.runs)
-    ]  # fmt: skip
+    return trace_jobs("uniform", 3, setup, SHOWN, whitened=True)
 
 
 def judge(results: Results, setup: Setup) -> list[Verdict]:

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from nica.experiments import _parameters
 from nica.experiments._drawing import SERIES, SOFT, new_figure, strips
 from nica.experiments._experiment import Experiment, Results, Setup, Verdict, figure_of
 from nica.experiments._jobs import Job
-from nica.experiments._runs import traces
+from nica.experiments._traces import trace_jobs
 
 SHOWN = 80  # samples
 
 
 def plan(setup: Setup) -> list[Job]:
     """The two-layer network with the rates of d = 5; the last samples of the first run are drawn."""
-    return [
-        Job(
-            traces,
-            {
-                "kind": "mixed", "d": 5, "rates": _parameters.published("two_layer", "d5"), "run": run,
-                "samples": setup.samples, "shown": SHOWN, "whitened": False,
-            },
-        )
-        for run in range(setup.runs)
-    ]  # fmt: skip
+    return trace_jobs("mixed", 5, setup, SHOWN)
 
 
 def judge(results: Results, setup: Setup) -> list[Verdict]:

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nica.experiments import _parameters
 from nica.experiments._drawing import SERIES, SOFT, new_figure, strips
 from nica.experiments._experiment import Experiment, Results, Setup, Verdict, figure_of
 from nica.experiments._jobs import Job
-from nica.experiments._runs import traces
+from nica.experiments._traces import trace_jobs
 
 SHOWN = 80  # samples
 SAME = 0.002  # of correlation: what counts as the level of the oracle
@@ -18,16 +17,7 @@ SAME = 0.002  # of correlation: what counts as the level of the oracle
 
 def plan(setup: Setup) -> list[Job]:
     """The two-layer network with the rates of d = 3, on five channels."""
-    return [
-        Job(
-            traces,
-            {
-                "kind": "background", "d": 3, "rates": _parameters.published("two_layer", "d3"),
-                "run": run, "samples": setup.samples, "shown": SHOWN, "whitened": False,
-            },
-        )
-        for run in range(setup.runs)
-    ]  # fmt: skip
+    return trace_jobs("background", 3, setup, SHOWN)
 
 
 def judge(results: Results, setup: Setup) -> list[Verdict]:
