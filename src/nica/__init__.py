@@ -11,7 +11,7 @@ _WHERE = {
     "OnlineInfomax": "networks",
     "diagnose": "diagnostics", "estimate_drift": "drift",
     "estimate_n_components": "rank", "show_config": "_config",
-    "sweep": "replicas",
+    "sweep": "replicas", "tune": "tuning",
 }  # fmt: skip
 _MODULES = (
     "datasets",

@@ -22,6 +22,7 @@ from nica.networks import OnlineWhitening as OnlineWhitening
 from nica.networks import load as load
 from nica.rank import estimate_n_components as estimate_n_components
 from nica.replicas import sweep as sweep
+from nica.tuning import tune as tune
 
 __all__ = [
     "NICA",
@@ -48,4 +49,5 @@ __all__ = [
     "streams",
     "sweep",
     "theory",
+    "tune",
 ]
