@@ -1,7 +1,9 @@
 """The live view without a browser: inputs, the network's thread, the server's doors."""
 
 import io
+import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -11,9 +13,11 @@ import urllib.request
 import numpy as np
 import pytest
 from helpers import mixture
+from typer.testing import CliRunner
 
 import nica
 from nica import live
+from nica.cli import app
 from nica.live import Generator, Images, Stream
 from nica.live._feeds import Ring
 from nica.live._page import MEMORIES, SPEEDS, Page
@@ -110,6 +114,18 @@ def test_images_come_out_of_their_mixtures(running):
     match = nica.metrics.match_sources(worker.feed.S, s.whole[:, 4:])
     assert match.permutation.tolist() == [0, 1, 2, 3]
     assert match.correlation.min() > 0.9
+
+
+def test_a_folder_of_images_is_seen_as_images(running):
+    class Chunks(list):
+        columns, name, image_shape = ["a", "b", "c"], "folder", (20, 30)
+
+    X = mixture(0, 600, 3)[1]
+    worker = running(network(), Stream(Chunks([X[:70], X[70:]])))
+    wait(lambda: worker.snapshot.state == "ended" and worker.snapshot.whole is not None)
+    whole = worker.snapshot.whole
+    np.testing.assert_array_equal(whole[:, :3], X)
+    np.testing.assert_array_equal(whole[:, 3:], worker.model.transform(X))
 
 
 def test_speed_pause_reset_and_half_life(running):
@@ -297,3 +313,38 @@ def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "bokeh.server.server", None)
     with pytest.raises(ImportError, match=r"pip install nica\[live\]"):
         live.view(network(), np.ones((10, 3)))
+
+
+def test_the_command_watches_a_pipe_that_waits_and_ends_on_an_interrupt():
+    command = [sys.executable, "-m", "nica", "live", "-", "-n", "3", "--no-browser", "--port", "0"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for row in mixture(0, 200, 3)[1].tolist():
+            print(*row, sep=",", file=process.stdin, flush=True)
+        url = process.stderr.readline().split()[2]
+        wait(lambda: get(url + "outputs.csv").count(b"\n") == 201)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["none.csv"], "no file 'none.csv'"),
+        (["none.csv", "--images"], "give a file or --images, not both"),
+        (["--speed", "fast"], "--speed fast: give a number from 1, or full"),
+        (["-n", "x"], "-n x: give a number from 1, or auto"),
+    ],
+)
+def test_the_command_says_what_is_wrong(options, text):
+    result = CliRunner().invoke(app, ["live", "--no-browser", *options])
+    assert result.exit_code == 1
+    assert text in result.stderr
+
+
+def test_the_command_names_a_port_in_use(view):
+    result = CliRunner().invoke(app, ["live", "--no-browser", "--port", str(view.port)])
+    assert result.exit_code == 1
+    assert "choose another port" in result.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
 from typing import Annotated, Any
 
@@ -99,6 +100,10 @@ def live(
         served.wait()
     except KeyboardInterrupt:
         served.close()
+        if (
+            source == "-"
+        ):  # a thread may be waiting for the pipe, and Python's own end for that thread
+            os._exit(0)
 
 
 def _begin(

@@ -74,13 +74,10 @@ class Judge:
         self.found, self._version, self._trouble = found, version, ""
 
     def _run(self) -> None:
-        pause = FIRST
-        while not self._stop.wait(pause):
-            before = self._worker.version
+        while not self._stop.wait(FIRST):
+            version = self._worker.version
             self.look()
-            pause = PAUSE if self.found is not None else FIRST
+            left = PAUSE if self.found is not None else 0.0
             # Sooner, when network or mixing have changed.
-            for _ in range(int(pause)):
-                if self._worker.version != before or self._stop.wait(1.0):
-                    break
-            pause = FIRST
+            while left > 0 and version == self._worker.version and not self._stop.wait(1.0):
+                left -= 1.0
