@@ -29,6 +29,7 @@ from nica.datasets.mixtures import MIXING_IMAGES
 
 LEVELS = ("OK", "doubtful", "failed")
 DOCS = Path(__file__).parent.parent / "docs" / "trust.md"
+README = DOCS.parent.parent / "README.md"
 SETS = {
     "coins, brick, cell, retina": True,
     "coins, brick, cell, moon": False,
@@ -217,12 +218,23 @@ def report(found: dict[str, Any]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
+def short(found: dict[str, Any]) -> str:
+    """The two rates, for the README."""
+    s = found["seen"]
+    bad, good = s["false OK"], s["OK said of good"]
+    return (
+        f"  In {s['problems']} problems of known truth OK was said of {bad[0]} of {bad[1]} bad results,\n"
+        f"  and of {good[0]} of {good[1]} good ones.\n"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--each", type=int, default=60, help="problems of each kind")
     parser.add_argument("--seed", type=int, help="fresh unless given")
     parser.add_argument("--quick", action="store_true", help="few problems, no large file")
     parser.add_argument("--records", type=Path, help="file for a line of JSON for each problem")
+    parser.add_argument("--read", type=Path, help="take the problems of an earlier --records")
     parser.add_argument("--only", default="verdicts,unseen,ranks,images,speed")
     parser.add_argument("--out", type=Path, help="JSON of the summary; an older one is added to")
     parser.add_argument("--docs", action="store_true", help="write the tables into docs/trust.md")
@@ -234,8 +246,15 @@ def main() -> None:
         found = json.loads(a.out.read_text())
     seed = a.seed if a.seed is not None else found.get("seed", secrets.randbelow(2**31))
     found["seed"] = seed
+    if a.read:
+        earlier = [json.loads(line) for line in a.read.read_text().splitlines()]
+        found["seed"] = seed = earlier[0]["seed"][0]
+        for name, kinds in (("seen", KINDS), ("unseen", UNSEEN)):
+            rows = [r for r in earlier if r["kind"] in kinds]
+            if rows:
+                found[name] = summary(rows)
     for name, kinds, part in (("seen", KINDS, "verdicts"), ("unseen", UNSEEN, "unseen")):
-        if part in parts:
+        if part in parts and not a.read:
             records = []
             for record in verdicts(kinds, each, seed):
                 records.append(record)
@@ -265,6 +284,9 @@ def main() -> None:
         before, rest = DOCS.read_text().split("<!-- measured -->\n")
         after = rest.split("<!-- /measured -->")[1]
         DOCS.write_text(f"{before}<!-- measured -->\n{text}<!-- /measured -->{after}")
+        before, rest = README.read_text().split("<!-- trust -->\n")
+        after = rest.split("<!-- /trust -->")[1]
+        README.write_text(f"{before}<!-- trust -->\n{short(found)}<!-- /trust -->{after}")
 
 
 if __name__ == "__main__":
