@@ -27,6 +27,7 @@ struct Scalars {
     double spread = 1;     // running average of the whitened squared distance, per dimension
     double outliers = 0;   // samples that got less than full weight
     double revived = 0;    // flips by the revival rule
+    double basis = 0;      // samples of the last start
     double poison = 0;     // stays zero while everything is finite
 };
 

@@ -23,7 +23,9 @@ from nica.plotting import SourcesDisplay, style
 rng = np.random.default_rng(3)
 FRAMES, NEURONS, REGIONS = 18_000, 4, 12  # ten minutes
 spikes = rng.random((FRAMES, NEURONS)) < 0.2 / 30
-calcium = lfilter([1], [1, -np.exp(-1 / (0.7 * 30))], spikes * rng.gamma(4, 0.25, spikes.shape), axis=0)
+calcium = lfilter(
+    [1], [1, -np.exp(-1 / (0.7 * 30))], spikes * rng.gamma(4, 0.25, spikes.shape), axis=0
+)
 haze = gaussian_filter1d(rng.standard_normal(FRAMES), 300)[:, np.newaxis]
 haze = 0.3 * (haze - haze.min()) / np.ptp(haze)
 S = np.hstack([calcium, haze])

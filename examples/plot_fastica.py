@@ -37,12 +37,19 @@ with warnings.catch_warnings():
 
 with style():
     figure, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
-    for row, (name, r) in enumerate(found.items()):
+    for row, r in enumerate(found.values()):
         jitter = np.linspace(-0.25, 0.25, STARTS)
         ax.plot(r, row + jitter, "o", color=colors(2)[row], alpha=0.8)
         right = sum(value > 0.99 for value in r)
-        ax.text(1.02, row, f"right {right} of {STARTS}", va="center", transform=ax.get_yaxis_transform())
-    ax.set(yticks=[0, 1], yticklabels=list(found), xlabel="correlation of the worst source", ylim=(-0.5, 1.5))
+        ax.text(
+            1.02, row, f"right {right} of {STARTS}", va="center", transform=ax.get_yaxis_transform()
+        )
+    ax.set(
+        yticks=[0, 1],
+        yticklabels=list(found),
+        xlabel="correlation of the worst source",
+        ylim=(-0.5, 1.5),
+    )
     plt.show()
 
 # %%

@@ -22,7 +22,10 @@ with tempfile.TemporaryDirectory() as folder:
     np.save(path, mixture.X)
 
     model = nica.NICA(n_components=3, random_state=0)
-    with open_chunks(path, chunk_rows=777) as chunks, open_sink(Path(folder) / "sources.npy") as sink:
+    with (
+        open_chunks(path, chunk_rows=777) as chunks,
+        open_sink(Path(folder) / "sources.npy") as sink,
+    ):
         for Y in model.separate(chunks):
             sink.write(Y)
     from_file = np.load(Path(folder) / "sources.npy")

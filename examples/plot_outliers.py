@@ -43,8 +43,14 @@ with style():
         ax.semilogy(t, error, color=colors(3)[number], label=f'start="{start}"')
     for place, what in ((10_000, "gain × 1000"), (20_000, "stuck")):
         ax.axvline(place, color="0.6", linewidth=0.8)
-        ax.annotate(what, (place, 1), xycoords=("data", "axes fraction"), xytext=(3, -10),
-                    textcoords="offset points", fontsize=8)
+        ax.annotate(
+            what,
+            (place, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, -10),
+            textcoords="offset points",
+            fontsize=8,
+        )
     ax.set(xlabel="samples seen", ylabel="error per sample, at best scale")
     ax.legend(loc="lower left")
     plt.show()

@@ -30,9 +30,14 @@ scores = {name: cross_val_score(model, X, label, cv=4) for name, model in models
 
 with style():
     figure, ax = plt.subplots(figsize=(4, 2.6), layout="constrained")
-    for row, (name, score) in enumerate(scores.items()):
+    for row, score in enumerate(scores.values()):
         ax.plot(score, np.full(len(score), row), "o", color=colors(2)[row])
-    ax.set(yticks=[0, 1], yticklabels=list(scores), xlabel="accuracy in each of four folds", xlim=(0.5, 1.02))
+    ax.set(
+        yticks=[0, 1],
+        yticklabels=list(scores),
+        xlabel="accuracy in each of four folds",
+        xlim=(0.5, 1.02),
+    )
     ax.set_ylim(-0.5, 1.5)
     plt.show()
 

@@ -57,5 +57,7 @@ with style():
 
 # %%
 # What each of them draws at the six channels, read off the mixing (watts when it is on):
-level = S[S > 0.5].mean() / np.array([Y[S[:, i] > 0.5, j].mean() for i, j in enumerate(match.permutation)])
+level = S[S > 0.5].mean() / np.array(
+    [Y[S[:, i] > 0.5, j].mean() for i, j in enumerate(match.permutation)]
+)
 print((model.mixing_[:, match.permutation] / level).round())

@@ -219,6 +219,25 @@ def test_warm_start_through_outliers_and_repeats(d, more, seed, data):
     assert_robust(NICA(d, random_state=seed), np.repeat(X, repeats, axis=0), d=d)
 
 
+@settings(max_examples=5)
+@given(st.integers(1, 3), seeds, st.integers(20, 90))
+def test_warm_start_in_a_slow_world(d, seed, pace):
+    """Sources that stay for a while: starts follow each other, from more and more samples.
+
+    Layer 1 alone: what layer 2 makes of so few states is ill-conditioned.
+    """
+    rng = np.random.default_rng(seed)
+    S = np.repeat(rng.exponential(size=(6, d)) * (rng.random((6, d)) < 0.5), pace, axis=0)
+    X = 30 * S + rng.normal(0, 0.2, (6 * pace, d))
+    model = OnlineWhitening(d, random_state=seed)
+    H = model.separate(X)
+    expected, _, state = run_robust(X, model._seed, d)
+    assert_close(H, expected)
+    assert_first_layer(model, state)
+    now = model._scalars()
+    assert (model._starts, now["basis"], now["t"]) == (state.starts, state.basis, state.t)
+
+
 @settings(max_examples=10)
 @given(st.integers(2, 5), seeds, st.integers(60, 150), st.sampled_from([1e-3, 50, 1e4]))
 def test_warm_start_through_a_jump(d, seed, when, factor):

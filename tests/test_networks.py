@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from nica import NICA, NSM, OnlineWhitening
-from nica.datasets import MIXING_3, make_mixture, sparse_uniform
+from nica.datasets import MIXING_3, make_mixture, mixing, sparse_uniform
 from nica.metrics import match_sources, separation_floor
 
 
@@ -282,3 +282,20 @@ def test_views_are_read_only():
             getattr(model, name)[...] = 0
     assert not np.any(np.diag(model.w_yy_))
     assert model.n_samples_seen_ == 200
+
+
+def slow_world(seed, n=20_000):
+    """Sources that are on and off for hundreds of samples, in four noisy channels."""
+    rng = np.random.default_rng(seed)
+    S = np.column_stack([np.repeat(rng.random(n // 100 * 2) < 0.3, 50)[:n] for _ in range(3)])
+    A = mixing(4, 3, condition=3, random_state=rng)
+    return 100 * S @ A.T + rng.normal(0, 0.5, (n, 4))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_slow_world_is_soon_seen_whole(seed):
+    """A start that sees one state of the world only is followed by one that sees more."""
+    X = slow_world(seed)
+    model = NICA(3, random_state=0).partial_fit(X)
+    assert model._starts <= 8
+    assert np.cov(model.whitening_ @ X.T) == pytest.approx(np.eye(3), abs=0.1)

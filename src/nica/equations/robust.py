@@ -20,7 +20,8 @@ Growing memory
 Revival
     A neuron that sits on the negative of a source, or has never fired, has its inputs flipped.
 Restart
-    When most samples have become outliers, the world has changed: hold new samples, start again.
+    When most samples have become outliers, the world has changed: hold new samples, start again; if
+    that happens again soon, from more of them (:func:`hold_more`).
 Idle
     A sensor that repeats one value for long says nothing: nothing is learned.
 """
@@ -45,6 +46,8 @@ from nica.equations.whitening import (
 Array = NDArray[np.float64]
 
 REVIVAL_INTERVAL = 16  #: samples between two looks for neurons on the negative of a source
+SLOW = 10  #: times as many samples as it was made from, that a start should last for
+MOST_HELD = 256  #: times the warm-up, that are held at most
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class RobustState:
 
     held: Array  #: (n, k) samples of the warm-up, or of a suspension
     target: int  #: samples to hold before the next (re)start
+    basis: int = 0  #: samples of the last start
     starts: int = 0  #: warm starts so far; during the first warm-up all that follows is empty
     t: int = 0  #: samples learned
     gain: Array = field(default_factory=_nothing)  #: (k,) scale of the channels, frozen at a start
@@ -306,9 +310,39 @@ def _hold(state: RobustState, x: Array, same: bool, p: RobustParameters, seed: i
         return replace(
             state, held=state.held[:0], target=p.hold, suspended=False, outlying=0.0, far=0
         )
-    if warm_start_rank(state.held) < min(p.d, p.k) and n < 16 * p.hold:
-        return replace(state, target=2 * state.target)  # a source has not shown itself yet: wait
+    if hold_more(state.held, min(p.d, p.k), p.hold, state.t, state.basis):
+        return replace(state, target=2 * state.target)
     return start(state, p, seed)
+
+
+def hold_more(held: Array, d: int, hold: int, t: int, basis: int) -> bool:
+    """Tell whether a start should wait for twice as many samples.
+
+    Either some source has not shown itself yet. Or the last start, from ``basis`` samples, did not
+    last for ten times as many: then the world has hardly changed again so soon, but is slow (an
+    appliance that runs for an hour), and the start saw too little of it. The next one sees twice as
+    much.
+
+    Parameters
+    ----------
+    held : array (n, k)
+    d, hold : int
+        Sources, and samples that the warm-up holds.
+    t, basis : int
+        Samples learned up to now, and held by the last start; 0 before the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> held = np.random.default_rng(0).exponential(size=(30, 3))
+    >>> hold_more(held, 3, 30, 0, 0), hold_more(held, 3, 30, 50, 30), hold_more(held, 3, 30, 500, 30)
+    (False, True, False)
+    """
+    n = len(held)
+    if n >= MOST_HELD * hold:
+        return False
+    unseen = n < 16 * hold and warm_start_rank(held) < d
+    return unseen or (t < SLOW * basis and n < 2 * basis)
 
 
 def start(state: RobustState, p: RobustParameters, seed: int) -> RobustState:
@@ -317,7 +351,8 @@ def start(state: RobustState, p: RobustParameters, seed: int) -> RobustState:
     gain, x_bar, W_hx, W_hg = warm_start(state.held, p.d, p.l, p.m, p.alpha, rng)
     return replace(
         state,
-        held=state.held[:0], target=p.hold, starts=state.starts + 1, t=p.hold,
+        held=state.held[:0], target=p.hold, starts=state.starts + 1,
+        t=max(len(state.held), p.hold), basis=len(state.held),
         gain=gain, x_bar=x_bar, W_hx=W_hx, W_hg=W_hg,
         W_yh=orthonormal(p.d, p.l, rng), W_yy=np.zeros((p.d, p.d)), D=np.full(p.d, p.memory[0]),
         fired=np.zeros(p.d, dtype=bool), positive=np.zeros(p.d), negative=np.zeros(p.d),
@@ -328,6 +363,7 @@ def start(state: RobustState, p: RobustParameters, seed: int) -> RobustState:
 __all__ = [
     "RobustParameters",
     "RobustState",
+    "hold_more",
     "memory",
     "outlier_weight",
     "robust_start",

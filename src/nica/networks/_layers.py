@@ -10,8 +10,9 @@ from sklearn.exceptions import NotFittedError
 
 from nica._core import Network
 from nica._signals import FAILED
+from nica.equations import robust
 from nica.equations.network import orthonormal
-from nica.equations.warmup import warm_start, warm_start_rank
+from nica.equations.warmup import warm_start
 from nica.networks._apply import new_core
 from nica.networks._health import ENOUGH, Health, health
 from nica.networks._missing import complete
@@ -81,11 +82,11 @@ class LayeredNetwork(StreamNetwork):
         self._core.set_state({n: np.atleast_2d(a.T).T for n, a in arrays.items()}, False)
 
     def _start(self) -> None:
-        """(Re)start from the held samples, or hold more when a source has not shown itself yet."""
+        """(Re)start from the held samples, or hold more first; see `nica.equations.robust`."""
         assert self._core is not None
-        o, held = self._settings, self._held()
-        if warm_start_rank(held) < o["d"] and len(held) < 16 * o["hold"]:
-            now = self._scalars() | {"target": 2.0 * len(held)}
+        o, held, now = self._settings, self._held(), self._scalars()
+        if robust.hold_more(held, o["d"], o["hold"], int(now["t"]), int(now["basis"])):
+            now["target"] = 2.0 * len(held)
             self._core.set_state({"scalars": np.array([list(now.values())]).T}, True)
             return
         self._start_from(held)
@@ -99,7 +100,8 @@ class LayeredNetwork(StreamNetwork):
             weights |= self._separation_start(rng)
         self._starts += 1
         self._write(
-            weights, gain, t=float(o["hold"]), started=1.0, outlying=0.0, suspended=0.0, far=0.0,
+            weights, gain, t=float(max(len(held), o["hold"])), basis=float(len(held)),
+            started=1.0, outlying=0.0, suspended=0.0, far=0.0,
             target=float(o["hold"]), all_fired=0.0, spread=1.0,
         )  # fmt: skip
 

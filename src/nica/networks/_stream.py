@@ -36,7 +36,7 @@ FEW = 200  #: rows below which ``fit`` cannot tell a lost neuron from a rare sou
 #: Names of the native core's counters, in the order of Scalars in core/network.hpp.
 SCALARS = (
     "t", "seen", "started", "outlying", "suspended", "far", "repeats", "held", "target",
-    "all_fired", "spread", "outliers", "revived", "poison",
+    "all_fired", "spread", "outliers", "revived", "basis", "poison",
 )  # fmt: skip
 DONE, HELD_ENOUGH, OVERFLOW = 0, 1, 2  # a fourth event, bad sample, only separate_one can meet
 
