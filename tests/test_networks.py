@@ -296,6 +296,6 @@ def slow_world(seed, n=20_000):
 def test_a_slow_world_is_soon_seen_whole(seed):
     """A start that sees one state of the world only is followed by one that sees more."""
     X = slow_world(seed)
-    model = NICA(3, random_state=0).partial_fit(X)
+    model = OnlineWhitening(3, random_state=0).partial_fit(X)
     assert model._starts <= 8
     assert np.cov(model.whitening_ @ X.T) == pytest.approx(np.eye(3), abs=0.1)
