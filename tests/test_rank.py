@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import nica
 from nica import estimate_n_components
-from nica.datasets import mixing, sparse_exponential
+from nica.datasets import mixing, sparse_exponential, sparse_uniform
 from nica.networks._auto import first_rows
 
 
@@ -147,3 +147,13 @@ def test_auto_leaves_bad_samples_out_if_told():
         warnings.simplefilter("error")
         model = nica.NICA("auto", on_bad="skip", random_state=0).partial_fit(X)
     assert (model.n_components_, model.n_bad_samples_) == (3, 1)
+
+
+@pytest.mark.parametrize("n", [2_000, 10_000, 50_000])
+def test_more_samples_do_not_bring_doubt(n):
+    """Where sources are strong, the noise that channels leave unexplained is not all of their noise."""
+    rng = np.random.default_rng(0)
+    S = sparse_uniform(n, 4, random_state=rng)
+    X = S @ mixing(10, 4, condition=5, random_state=rng).T + 0.1 * rng.standard_normal((n, 10))
+    rank = estimate_n_components(X)
+    assert (rank.n_components, rank.certain) == (4, True)

@@ -21,6 +21,8 @@ TAIL = 1.35  #: largest ratio of neighbours in the upper half below the gap, to 
 MEAN = 5.0  #: largest mean square of the means below the gap, in units of their sampling error
 SKEW = 3.0  #: largest skewness below the gap, in units of its sampling error
 FEW = 100  #: rows below which nothing is certain
+ROUNDS = 30  #: of estimating the noise of each channel
+SHARE = 0.05  #: of a channel, that the directions of noise have at least
 NOISELESS = 1e-9  #: part of a channel's variance that counts as unexplained at least
 
 
@@ -118,17 +120,20 @@ def _estimate(X: Array) -> Rank:
             else f"{n} samples are too few for {k} channels: give more than {10 * k}"
         )
         return Rank(min(k, n - 1), k == 1, 1, k if n > k else max(n - 1, 1), why, np.ones(k))
-    scale = np.sqrt(np.diag(np.linalg.inv(C + NOISELESS * np.diag(variance))))
-    spectrum, axes = np.linalg.eigh(C * scale * scale[:, None])
-    spectrum, axes = np.maximum(spectrum[::-1], 1e-13 * spectrum[-1]), axes[:, ::-1]
+    noise = 1 / np.diag(np.linalg.inv(C + NOISELESS * np.diag(variance)))
+    spectrum, axes = _spectrum(C, noise)
     ratios = np.append(spectrum[:-1] / spectrum[1:], 1.0)
-    scores = (centred * scale) @ (axes / np.sqrt(spectrum))
-    skew = np.abs(np.mean(scores**3, axis=0)) * np.sqrt(n / 6)
-    means = np.cumsum(((mean * scale) @ axes) ** 2 / spectrum)
-    left = n * (means[-1] - means) / (1 + means) / np.maximum(k - 1 - np.arange(k), 1)
-    quiet = [r for r in range(1, k) if left[r - 1] < MEAN and np.max(skew[r:]) < SKEW]
-    found = quiet[0] if quiet else None
     gap = int(np.argmax(ratios[:-1])) + 1
+    quiet = _quiet(centred, mean, noise, spectrum, axes)
+    if gap not in quiet:  # look once more, with the noise that each likely rank leaves
+        for r in (int(i) + 1 for i in np.flatnonzero(ratios[:-1] > TAIL)):
+            refined = _refined(C, noise, spectrum, axes, r)
+            ratios_r = np.append(refined[1][:-1] / refined[1][1:], 1.0)
+            quiet_r = _quiet(centred, mean, *refined)
+            if r in quiet_r and int(np.argmax(ratios_r)) + 1 == r:
+                (noise, spectrum, axes), ratios, quiet, gap = refined, ratios_r, quiet_r, r
+                break
+    found = quiet[0] if quiet else None
     if gap in quiet and _behind(ratios, gap) < TAIL:
         chosen = gap
     else:
@@ -136,7 +141,7 @@ def _estimate(X: Array) -> Rank:
         doubt = 1 if found else 10  # where nothing looks like noise only a chasm counts
         chosen = wide[0] if wide else gap if ratios[gap - 1] > doubt * GAP else found or k
     clear, behind = float(ratios[chosen - 1]), _behind(ratios, chosen)
-    noise = float(np.median(spectrum[chosen:])) if chosen < k else float(spectrum[-1])
+    floor = float(np.median(spectrum[chosen:])) if chosen < k else float(spectrum[-1])
     certain = bool(found and chosen == gap and clear > GAP and behind < TAIL and n >= FEW)
     if certain:
         reason = (
@@ -168,7 +173,44 @@ def _estimate(X: Array) -> Rank:
         if low == high:
             high = min(chosen + 1, k)
             low = max(chosen - 1, 1)
-    return Rank(chosen, certain, low, high, reason, spectrum / noise)
+    return Rank(chosen, certain, low, high, reason, spectrum / floor)
+
+
+def _spectrum(C: Array, noise: Array) -> tuple[Array, Array]:
+    """Eigenvalues and axes, largest first, of the covariance with channels scaled to equal noise."""
+    scale = 1 / np.sqrt(noise)
+    spectrum, axes = np.linalg.eigh(C * scale * scale[:, None])
+    return np.maximum(spectrum[::-1], 1e-13 * spectrum[-1]), axes[:, ::-1]
+
+
+def _quiet(centred: Array, mean: Array, noise: Array, spectrum: Array, axes: Array) -> list[int]:
+    """Ranks behind which no direction has a mean or skewness that noise would not have."""
+    n, k = centred.shape
+    scores = (centred / np.sqrt(noise)) @ (axes / np.sqrt(spectrum))
+    skew = np.abs(np.mean(scores**3, axis=0)) * np.sqrt(n / 6)
+    means = np.cumsum(((mean / np.sqrt(noise)) @ axes) ** 2 / spectrum)
+    left = n * (means[-1] - means) / (1 + means) / np.maximum(k - 1 - np.arange(k), 1)
+    return [r for r in range(1, k) if left[r - 1] < MEAN and np.max(skew[r:]) < SKEW]
+
+
+def _refined(
+    C: Array, noise: Array, spectrum: Array, axes: Array, r: int
+) -> tuple[Array, Array, Array]:
+    """Noise of each channel if there are r sources, and the spectrum with it (factor analysis).
+
+    What the other channels leave unexplained is too small where sources are strong, which turns the
+    axes: many samples would show sources in the directions of noise. Here the noise of a channel is
+    what the directions behind r show in it, by the share that they have of it.
+    """
+    k = len(C)
+    if (k - r) ** 2 < k + r:  # fewer equations than unknowns
+        return noise, spectrum, axes
+    for _ in range(ROUNDS):
+        behind = axes[:, r:] ** 2
+        share = np.maximum(behind.sum(axis=1), SHARE)
+        noise = np.maximum(noise * (behind @ spectrum[r:]) / share, NOISELESS * np.diag(C))
+        spectrum, axes = _spectrum(C, noise)
+    return noise, spectrum, axes
 
 
 def _behind(ratios: Array, r: int) -> float:
