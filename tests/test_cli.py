@@ -72,7 +72,8 @@ def test_demo_separates_and_compares(demo):
     for mixture in ("Stream", "Images"):
         assert re.search(rf"^{mixture}: [\d,]+ rows, [\d,]+ rows/s, error", result.stdout, re.M)
         assert re.search(rf"^{mixture} +nica +\S+ +\S+ +3 of 3 *$", result.stdout, re.M)
-        assert re.search(rf"^{mixture} +FastICA +\S+ +\S+ +\d of 3 *$", result.stdout, re.M)
+        for rival in ("FastICA", "nonnegative PCA"):
+            assert re.search(rf"^{mixture} +{rival} +\S+ +\S+ +\d of 3 *$", result.stdout, re.M)
     assert f"Report: {folder / FILE}\n" in result.stdout
 
 

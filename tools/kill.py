@@ -1,6 +1,6 @@
 """Runs of `nica separate` killed at random moments, and gone on with: the output must be the same bits.
 
-    python -m tools.kill [--kills 50] [--rows 2000000] [--seed 0] [--kinds npy,csv,parquet,frozen,pipe]
+    python -m tools.kill [--kills 50] [--rows 10000000] [--kinds npy,csv,parquet,frozen,pipe] [--write]
 
 An uninterrupted run of each kind is made first. Then runs are killed by SIGKILL, SIGINT or SIGTERM at a
 moment drawn at random, and resumed, and killed again, until one ends; its output is compared byte by
@@ -27,9 +27,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.pages import put
 from nica.networks._save import read
 from nica.streams import open_sink
 
+DOCS = Path(__file__).parent.parent / "docs" / "files.md"
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 KINDS = ("npy", "csv", "parquet", "frozen", "pipe")
 NICA = [sys.executable, "-m", "nica", "separate"]
@@ -178,7 +180,8 @@ def full_disk(folder: Path) -> str:
         )
     finally:
         subprocess.run(["umount", str(disk)], check=True)
-    return f"full disk: {full.stderr.strip()!r}, then resumed: the same bits"
+    said = full.stderr.strip().replace(str(folder), "")
+    return f"full disk: `{said}`; with room again, it was resumed to the same bits"
 
 
 def main() -> int:
@@ -192,6 +195,7 @@ def main() -> int:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--folder", type=Path, help="where to make the temporary folder")
     parser.add_argument("--out", type=Path, help="where to write the figures as JSON")
+    parser.add_argument("--write", action="store_true", help="put them into docs/files.md")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     figures: dict[str, object] = {}
@@ -212,7 +216,19 @@ def main() -> int:
         print(figures["full disk"])
     if options.out:
         options.out.write_text(json.dumps(figures, indent=1))
+    if options.write:
+        put(DOCS, "kills", table(figures))
     return 0
+
+
+def table(figures: dict[str, object]) -> str:
+    """The figures for the documentation."""
+    lines = ["| kind of run | kills | of them before a checkpoint | runs | outputs that differ |"]
+    lines += ["|---|---|---|---|---|"]
+    for kind, figure in figures.items():
+        if isinstance(figure, dict):
+            lines.append(f"| {kind} | {' | '.join(str(v) for v in figure.values())} | 0 |")
+    return "\n".join([*lines, "", str(figures["full disk"])])
 
 
 if __name__ == "__main__":
