@@ -18,7 +18,7 @@ from nica import report
 from nica.datasets import MIXING_3, natural_scenes, sparse_uniform
 from nica.metrics import Match, match_sources, online_error, separation_floor
 from nica.networks import NICA, NonnegativePCA
-from nica.offline import Whitening
+from nica.offline import whiten
 from nica.rates import Activity, Time
 
 FloatArray = NDArray[np.float64]
@@ -171,7 +171,7 @@ def fastica_once(mixture: Mixture, seed: int) -> Match:
 
 def npca_once(mixture: Mixture, presentations: int, seed: int) -> Match:
     """Nonnegative PCA as in the paper: input whitened offline, the paper's rates, as many passes."""
-    H = Whitening(n_components=mixture.n_sources).fit_transform(mixture.X)
+    H = whiten(mixture.X, mixture.n_sources).H
     rate = RIVAL_RATE if mixture.shape else None
     model = NonnegativePCA(whiten=False, rate=rate, random_state=seed)
     rng = np.random.default_rng(seed)
