@@ -49,11 +49,30 @@ class Network {
     virtual void resize_held(long rows) = 0;  // room for so many held samples, at least
     // To be called after fields were written: with derived state among them, or without.
     virtual void restored(bool derived) = 0;
+    // A learned sample with its outputs, of those that the health of a network is told by.
+    virtual void note(const double* x, const double* y, const double* slack) = 0;
     virtual double residual() = 0;  // max(|P W_hg - I|, |N (I + W_yy) - I|)
+};
+
+// A network with samples of its own, and what became of it.
+struct Replica {
+    Network* network;
+    const Config* config;
+    const double* X;
+    double* Y;  // or null
+    Outcome outcome;
+};
+
+// Networks in lockstep: alike in their sizes and in what Config says by yes or no, except flip.
+struct Groups {
+    int (*width)(const Config&);  // how many at most; 0 for networks that cannot
+    // Learn from n samples each. A network that needs its own way stops early, between two samples.
+    void (*run)(Replica*, int count, long n);
 };
 
 struct Kernels {
     const char* name;
+    const Groups* groups;
     int width;  // doubles in a vector register
     Network* (*create)(const Config&);
     // Nanoseconds from one multiply-add to the next that needs it: the unit of the benchmarks.

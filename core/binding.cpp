@@ -103,8 +103,8 @@ static Config configuration(const nb::dict& o) {
 class Handle {
   public:
     Handle(const nb::dict& options, const std::string& kernels)
-        : config(configuration(options)), network(kernels_named(kernels).create(config)),
-          outputs(config.separate ? config.d : config.l) {}
+        : kernels(kernels_named(kernels)), config(configuration(options)),
+          network(this->kernels.create(config)), outputs(config.separate ? config.d : config.l) {}
 
     nb::tuple run(Rows X, std::optional<OutRows> Y) {
         check(X.shape(1), config.k, "channels");
@@ -207,7 +207,18 @@ class Handle {
     }
     double residual() { return network->residual(); }
 
+    // How many networks like this one learn in lockstep; 0 if it is not of that kind.
+    int lanes() const { return kernels.groups->width(config); }
+    static nb::list run_together(std::vector<Handle*> networks, const std::vector<Rows>& X,
+                                 const std::vector<std::optional<OutRows>>& Y);
+
   private:
+    bool is_like(const Handle& other) const {
+        const Config &a = config, &b = other.config;
+        return &kernels == &other.kernels && a.k == b.k && a.l == b.l && a.m == b.m && a.d == b.d &&
+               a.whiten == b.whiten && a.separate == b.separate && a.robust == b.robust &&
+               a.in_time == b.in_time && a.dynamics == b.dynamics;
+    }
     static constexpr double limit = 1e100;  // as in networks/_samples.py
     static constexpr int bad_sample = 3;    // one more Event
     static int held_at(const Field* f, int n) {
@@ -221,12 +232,46 @@ class Handle {
             throw nb::value_error((std::to_string(got) + " " + what + ", not " +
                                    std::to_string(wanted)).c_str());
     }
+    const Kernels& kernels;
     Config config;
     std::unique_ptr<Network> network;
     int outputs;
     std::vector<double> remembered;
     long remembered_held = 0;
 };
+
+nb::list Handle::run_together(std::vector<Handle*> networks, const std::vector<Rows>& X,
+                              const std::vector<std::optional<OutRows>>& Y) {
+    const size_t n = networks.size();
+    check(X.size(), n, "arrays of samples");
+    check(Y.size(), n, "arrays of outputs");
+    if (n < 1 || n > size_t(networks[0]->lanes()))
+        throw nb::value_error(("1 to " + std::to_string(networks[0]->lanes()) +
+                               " networks of this kind, not " + std::to_string(n)).c_str());
+    std::vector<Replica> replicas;
+    for (size_t i = 0; i < n; ++i) {
+        Handle& h = *networks[i];
+        for (size_t j = 0; j < i; ++j)
+            if (&h == networks[j]) throw nb::value_error("a network twice");
+        if (!h.is_like(*networks[0])) throw nb::value_error("networks of different kinds");
+        check(X[i].shape(0), X[0].shape(0), "rows");
+        check(X[i].shape(1), h.config.k, "channels");
+        if (Y[i]) {
+            check(Y[i]->shape(0), X[0].shape(0), "rows");
+            check(Y[i]->shape(1), h.outputs, "outputs");
+        }
+        replicas.push_back({h.network.get(), &h.config, X[i].data(), Y[i] ? Y[i]->data() : nullptr,
+                            {0, done}});
+    }
+    {
+        nb::gil_scoped_release free;
+        networks[0]->kernels.groups->run(replicas.data(), int(n), long(X[0].shape(0)));
+    }
+    nb::list outcomes;
+    for (const Replica& r : replicas)
+        outcomes.append(nb::make_tuple(r.outcome.rows, r.outcome.event));
+    return outcomes;
+}
 
 }  // namespace nica
 
@@ -242,7 +287,9 @@ NB_MODULE(_core, m) {
         .def("set_state", &Handle::set_state, nb::arg("state"), nb::arg("derived"))
         .def("backup", &Handle::backup)
         .def("roll_back", &Handle::roll_back)
-        .def("residual", &Handle::residual);
+        .def("residual", &Handle::residual)
+        .def_prop_ro("lanes", &Handle::lanes);
+    m.def("run_together", &Handle::run_together, nb::arg("networks"), nb::arg("X"), nb::arg("Y"));
     m.def("kernels", [] {
         std::vector<std::string> names;
         for (const Kernels* k : usable()) names.push_back(k->name);

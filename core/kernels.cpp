@@ -10,6 +10,7 @@
 #define NICA_PASTE_(a, b) a##b
 #define NICA_PASTE(a, b) NICA_PASTE_(a, b)
 #define NICA_KERNELS NICA_PASTE(kernels_, NICA_VARIANT)
+#define NICA_GROUPS NICA_PASTE(groups_, NICA_VARIANT)
 
 namespace nica {
 namespace NICA_VARIANT {
@@ -96,9 +97,11 @@ static double peak() {
 
 }  // namespace NICA_VARIANT
 
+extern const Groups NICA_GROUPS;
 extern const Kernels NICA_KERNELS;
 const Kernels NICA_KERNELS = {
     NICA_STRING(NICA_VARIANT),
+    &NICA_GROUPS,
     NICA_VARIANT::native_width,
     NICA_VARIANT::create,
     NICA_VARIANT::multiply_add_latency,

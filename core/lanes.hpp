@@ -7,7 +7,8 @@
 //             products are needed), so that no product needs a horizontal sum
 //   Dynamic   heap memory allocated once; matrices by rows, or by columns; updates wait for the next product
 //
-// Both pad with zeros to whole registers, and every operation keeps the padding zero.
+// Both pad with zeros to whole registers, and every operation keeps the padding zero. A third one, whose
+// numbers are registers with one entry for each of several networks, is in replicas.hpp: hence "Scalar".
 #pragma once
 
 #ifndef NICA_VARIANT
@@ -80,6 +81,14 @@ NICA_INLINE double larger(double a, double b) { return a > b ? a : b; }
 NICA_INLINE double smaller(double a, double b) { return a < b ? a : b; }
 NICA_INLINE double magnitude(double a) { return __builtin_fabs(a); }
 NICA_INLINE double root(double a) { return __builtin_sqrt(a); }
+NICA_INLINE bool all_above(double a, double b) { return a > b; }
+NICA_INLINE bool all_at_most(double a, double b) { return a <= b; }
+
+typedef LaneOf<native_width>::type Wide;
+constexpr unsigned every_lane = (1u << native_width) - 1;
+NICA_INLINE Wide magnitude(Wide a) { return larger(a, -a); }
+NICA_INLINE bool all_above(Wide a, Wide b) { return bits_negative(b - a) == every_lane; }
+NICA_INLINE bool all_at_most(Wide a, Wide b) { return bits_at_most(a, b) == every_lane; }
 
 struct Pivoting;
 
@@ -88,7 +97,9 @@ struct Pivoting;
 template <int N> struct Fixed {
     static constexpr int width = N <= 2 ? 2 : (N <= 4 && native_width >= 4) ? 4 : native_width;
     static constexpr int lanes = (N + width - 1) / width;
+    static constexpr int replicas = 1;
     using Lane = typename LaneOf<width>::type;
+    using Scalar = double;
 
     struct Size {
         static constexpr int n = N, lanes = Fixed::lanes;
@@ -109,7 +120,7 @@ template <int N> struct Fixed {
         Vector row[both ? N : 1];  // the transpose, kept beside
         Square(Size, Size) {}
         NICA_INLINE double operator()(int i, int j) const { return column[j][i]; }
-        Field field(const char* name) {
+        Field field(const char* name, int = 0) {
             return {name, &column[0][0], N, N, 1, lanes * width};
         }
         void restored() {
@@ -122,6 +133,9 @@ template <int N> struct Fixed {
     using Matrix = Square<false>;
     using TwoWay = Square<true>;
     using ByColumns = TwoWay;
+
+    static Field field(const char* name, Vector& v, int = 0) { return {name, &v[0], N, 1, 1, 1}; }
+    static NICA_INLINE double& entry(Vector& v, int i, int = 0) { return v[i]; }
 
     template <class T> using Local = T;  // hot loops work on a copy, which can live in registers
     template <class T> static void keep(T& to, const T& from) { to = from; }
@@ -221,7 +235,9 @@ template <int N> struct Fixed {
 
 struct Dynamic {
     static constexpr int width = native_width;
+    static constexpr int replicas = 1;
     using Lane = LaneOf<width>::type;
+    using Scalar = double;
 
     struct Size {
         int n, lanes;
@@ -269,7 +285,7 @@ struct Dynamic {
         NICA_INLINE double operator()(int i, int j) const {
             return data[i * columns.lanes * width + j];
         }
-        Field field(const char* name) {
+        Field field(const char* name, int = 0) {
             catch_up();
             return {name, &data[0], rows.n, columns.n, long(columns.lanes) * width, 1};
         }
@@ -321,13 +337,16 @@ struct Dynamic {
         Matrix transpose;
         ByColumns(Size r, Size c) : transpose(c, r) {}
         NICA_INLINE double operator()(int i, int j) const { return transpose(j, i); }
-        Field field(const char* name) {
+        Field field(const char* name, int = 0) {
             const Field t = transpose.field(name);
             return {name, t.data, t.columns, t.rows, 1, t.row_stride};
         }
         void restored() {}
         void catch_up() { transpose.catch_up(); }
     };
+
+    static Field field(const char* name, Vector& v, int = 0) { return {name, &v[0], v.n, 1, 1, 1}; }
+    static NICA_INLINE double& entry(Vector& v, int i, int = 0) { return v[i]; }
 
     template <class T> using Local = T&;
     template <class T> static void keep(T&, const T&) {}
@@ -480,15 +499,37 @@ inline bool invert(const Field& g, Field f, double* work) {
 }
 
 // Largest entry of |A B - I|.
-template <class A, class B> double identity_error(const A& a, const B& b, int n) {
+inline double identity_error(const Field& a, const Field& b) {
     double worst = 0;
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < a.rows; ++i)
+        for (int j = 0; j < b.columns; ++j) {
             double s = i == j ? -1 : 0;
-            for (int c = 0; c < n; ++c) s += a(i, c) * b(c, j);
+            for (int c = 0; c < a.columns; ++c)
+                s += a.data[i * a.row_stride + c * a.column_stride] *
+                     b.data[c * b.row_stride + j * b.column_stride];
             worst = magnitude(s) > worst || s != s ? magnitude(s) : worst;
         }
     return worst;
+}
+
+// Of matrices of any family, which may hold those of several networks: the largest error of all.
+template <class S, class A, class B> double identity_error(A& a, B& b) {
+    double worst = 0;
+    for (int r = 0; r < S::replicas; ++r) {
+        const double error = identity_error(a.field("", r), b.field("", r));
+        worst = error > worst || error != error ? error : worst;
+    }
+    return worst;
+}
+
+// b := inverse of a, where it has one.
+template <class S, class A, class B> void invert(A& a, B& b) {
+    for (int r = 0; r < S::replicas; ++r) {
+        const Field from = a.field("", r);
+        double* work = static_cast<double*>(std::malloc(sizeof(double) * 2 * from.rows * from.rows));
+        if (invert(from, b.field("", r), work)) b.restored();
+        std::free(work);
+    }
 }
 
 }  // namespace NICA_VARIANT

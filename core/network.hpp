@@ -13,23 +13,24 @@ constexpr int revival_interval = 16;  // learned samples between two looks for l
 constexpr double hopeless = 1e200;    // squared distance beyond which a sample has no weight at all
 
 // Counters and scalars: saved as one array of doubles, named in this order in networks/_state.py.
-struct Scalars {
-    double t = 0;          // samples learned
-    double seen = 0;       // samples seen
-    double started = 0;    // whether the warm-up is over
-    double outlying = 0;   // share of recent samples far outside
-    double suspended = 0;  // whether learning is suspended
-    double far = 0;        // outlying samples among those held
-    double repeats = 0;    // identical samples in a row
-    double held = 0;       // samples held
-    double target = 0;     // samples to hold
-    double all_fired = 0;
-    double spread = 1;     // running average of the whitened squared distance, per dimension
-    double outliers = 0;   // samples that got less than full weight
-    double revived = 0;    // flips by the revival rule
-    double basis = 0;      // samples of the last start
-    double poison = 0;     // stays zero while everything is finite
+template <class Scalar> struct Counters {
+    Scalar t = {};          // samples learned
+    Scalar seen = {};       // samples seen
+    Scalar started = {};    // whether the warm-up is over
+    Scalar outlying = {};   // share of recent samples far outside
+    Scalar suspended = {};  // whether learning is suspended
+    Scalar far = {};        // outlying samples among those held
+    Scalar repeats = {};    // identical samples in a row
+    Scalar held = {};       // samples held
+    Scalar target = {};     // samples to hold
+    Scalar all_fired = {};
+    Scalar spread = Scalar{} + 1.0;  // running average of the whitened squared distance, per dimension
+    Scalar outliers = {};            // samples that got less than full weight
+    Scalar revived = {};             // flips by the revival rule
+    Scalar basis = {};               // samples of the last start
+    Scalar poison = {};              // stays zero while everything is finite
 };
+using Scalars = Counters<double>;
 
 template <class S, class First> struct Layers {
     First one;
@@ -152,6 +153,8 @@ template <class S, class First> class Stacked final : public Network {
         if (config.whiten) state.one.restored(config.robust, derived);
         if (config.separate) state.two.restored(derived);
     }
+
+    void note(const double* x, const double* y, const double* slack) override { watch.note(x, y, slack); }
 
     double residual() override {
         const double first = config.whiten ? state.one.residual() : 0;

@@ -25,13 +25,13 @@ template <class S> struct Separation {
     using Vector = typename S::Vector;
     using Size = typename S::Size;
     using Lane = typename S::Lane;
+    using Scalar = typename S::Scalar;
     Size L, D;
     typename S::Matrix W_yh, B;
     typename S::ByColumns N;
     Vector activity, positive, negative, flipped, fired;
     int dynamics, max_sweeps;
     double tol;
-    static constexpr bool enumerated = false;
 
     explicit Separation(const Config& c)
         : L(c.l), D(c.d), W_yh(D, L), B(D, D), N(D, D), activity(D), positive(D), negative(D),
@@ -57,40 +57,42 @@ template <class S> struct Separation {
     // Coordinate descent, to the letter: neurons one by one, each with the newest activities.
     void sweep(Activity2<S>& t, double tolerance, int sweeps_at_most) {
         B.catch_up();
-        double largest = 0;
+        const Scalar none = {};
+        Scalar largest = none;
         for (int i = 0; i < D.n; ++i) {
-            t.y[i] = 0;
+            t.y[i] = none;
             largest = larger(largest, magnitude(t.c[i]));
         }
-        const double limit = tolerance * (1 + largest);
+        const Scalar limit = tolerance * (1.0 + largest);
         for (int s = 0; s < sweeps_at_most; ++s) {
-            double moved = 0;
+            Scalar moved = none;
             for (int i = 0; i < D.n; ++i) {
-                double net = t.c[i] + t.y[i];
+                Scalar net = t.c[i] + t.y[i];
                 for (int j = 0; j < D.n; ++j) net -= B(i, j) * t.y[j];
-                t.slack[i] = net < 0 ? -net : 0;
-                const double y = net > 0 ? net : 0;
+                t.slack[i] = larger(-net, none);
+                const Scalar y = larger(net, none);
                 moved = larger(moved, magnitude(y - t.y[i]));
                 t.y[i] = y;
             }
-            if (moved <= limit) break;
+            if (all_at_most(moved, limit)) break;
         }
     }
 
     // At the solution y is h rotated, and as long. What is far longer comes from weights that are nearly
     // singular; nothing that long is learned.
     NICA_INLINE void bound(const Vector& h, Activity2<S>& t) const {
-        const double hh = 4 * S::dot(L, h, h), yy = S::dot(D, t.y, t.y);
-        if (__builtin_expect(!(yy <= hh), 0)) {
-            const double shrink = yy < 1e300 ? root(hh / yy) : 0;
+        const Scalar hh = 4.0 * S::dot(L, h, h), yy = S::dot(D, t.y, t.y);
+        if (__builtin_expect(!all_at_most(yy, hh), 0)) {
+            const Scalar none = {}, one = none + 1.0;
+            const Scalar shrink = yy <= hh ? one : (yy < none + 1e300 ? root(hh / yy) : none);
             for (int q = 0; q < D.lanes; ++q) t.y.q[q] *= shrink;
         }
     }
 
     // ---- learn: a sample of weight w, with forgetting and floor, or with a given D in time
 
-    NICA_INLINE void learn(const Vector& h, Activity2<S>& t, double w, double forgetting,
-                           double floor, bool in_time) {
+    NICA_INLINE void learn(const Vector& h, Activity2<S>& t, Scalar w, Scalar forgetting,
+                           Scalar floor, bool in_time) {
         for (int q = 0; q < D.lanes; ++q) {
             const Lane y = t.y.q[q], one = y - y + 1.0;
             const Lane most = one * floor;
@@ -109,73 +111,68 @@ template <class S> struct Separation {
             t.scaled.q[q] = t.beta.q[q] * t.stretch.q[q];
         }
         S::both_ways(N, t.scaled, t.y, t.a, t.b);
-        const double along = 1 + S::dot(D, t.y, t.a);
-        if (__builtin_expect(!(along > 1e-6 && along < 1e6), 0)) return invert_lateral();
-        const double inverse = 1 / along;
+        const Scalar one = Scalar{} + 1.0, along = one + S::dot(D, t.y, t.a);
+        if (__builtin_expect(!(all_above(along, 1e-6 * one) && all_above(1e6 * one, along)), 0))
+            return invert_lateral();
+        const Scalar inverse = one / along;
         for (int q = 0; q < D.lanes; ++q) t.b.q[q] *= t.stretch.q[q] * inverse;
         S::scale_columns(N, t.stretch, t.a, t.b);
     }
 
     // Running averages of what a neuron emits and of what holds it below zero.
-    NICA_INLINE void watch(const Activity2<S>& t, double rate) {
+    NICA_INLINE void watch(const Activity2<S>& t, Scalar rate) {
         for (int q = 0; q < D.lanes; ++q) {
             positive.q[q] += rate * (t.y.q[q] * t.y.q[q] - positive.q[q]);
             negative.q[q] += rate * (t.slack.q[q] * t.slack.q[q] - negative.q[q]);
         }
     }
 
-    void flip(int i) {
-        Field f = W_yh.field("");
+    void flip(int i, int replica) {
+        Field f = W_yh.field("", replica);
         for (int j = 0; j < L.n; ++j) {
             double& w = f.data[i * f.row_stride + j * f.column_stride];
             w = -w;
         }
     }
 
-    bool note_fired(const Activity2<S>& t) {
+    bool note_fired(Activity2<S>& t, int replica = 0) {
         bool all = true;
         for (int i = 0; i < D.n; ++i) {
-            if (t.y[i] > 0) fired[i] = 1;
-            all &= fired[i] != 0;
+            double& f = S::entry(fired, i, replica);
+            if (S::entry(t.y, i, replica) > 0) f = 1;
+            all &= f != 0;
         }
         return all;
     }
 
-    void flip_silent(double t) {
+    void flip_silent(double t, int replica = 0) {
         for (int i = 0; i < D.n; ++i)
-            if (fired[i] == 0) turn(i, t);
+            if (S::entry(fired, i, replica) == 0) turn(i, t, replica);
     }
 
     // A neuron that is held down far more than it fires sits on the negative of a source.
-    int revive(double t, double interval) {
+    int revive(double t, double interval, int replica = 0) {
         int count = 0;
-        for (int i = 0; i < D.n; ++i)
-            if (negative[i] > 4 * positive[i] && negative[i] > 0.1 && t - flipped[i] >= interval) {
-                turn(i, t);
+        for (int i = 0; i < D.n; ++i) {
+            const double n = S::entry(negative, i, replica), p = S::entry(positive, i, replica);
+            if (n > 4 * p && n > 0.1 && t - S::entry(flipped, i, replica) >= interval) {
+                turn(i, t, replica);
                 ++count;
             }
+        }
         return count;
     }
 
-    void turn(int i, double t) {
-        flip(i);
-        positive[i] = negative[i] = 0;
-        flipped[i] = t;
+    void turn(int i, double t, int replica) {
+        flip(i, replica);
+        S::entry(positive, i, replica) = S::entry(negative, i, replica) = 0;
+        S::entry(flipped, i, replica) = t;
     }
 
     // ---- derived state
 
-    double residual() {
-        B.catch_up();
-        N.catch_up();
-        return keeps_inverse() ? identity_error(N, B, D.n) : 0;
-    }
-
-    void invert_lateral() {
-        double* work = static_cast<double*>(std::malloc(sizeof(double) * 2 * D.n * D.n));
-        if (invert(B.field(""), N.field(""), work)) N.restored();
-        std::free(work);
-    }
+    double residual() { return keeps_inverse() ? identity_error<S>(N, B) : 0; }
+    void invert_lateral() { invert<S>(B, N); }
 
     void check() {
         if (!(residual() <= 1e-12)) invert_lateral();
@@ -187,16 +184,16 @@ template <class S> struct Separation {
         else if (keeps_inverse()) invert_lateral();
     }
 
-    int fields(Field* out) {
+    int fields(Field* out, int replica = 0) {
         int n = 0;
-        out[n++] = W_yh.field("w_yh");
-        out[n++] = B.field("lateral");
-        if (keeps_inverse()) out[n++] = N.field("inverse_yy");
-        out[n++] = {"activity", &activity[0], D.n, 1, 1, 1};
-        out[n++] = {"positive", &positive[0], D.n, 1, 1, 1};
-        out[n++] = {"negative", &negative[0], D.n, 1, 1, 1};
-        out[n++] = {"flipped", &flipped[0], D.n, 1, 1, 1};
-        out[n++] = {"fired", &fired[0], D.n, 1, 1, 1};
+        out[n++] = W_yh.field("w_yh", replica);
+        out[n++] = B.field("lateral", replica);
+        if (keeps_inverse()) out[n++] = N.field("inverse_yy", replica);
+        out[n++] = S::field("activity", activity, replica);
+        out[n++] = S::field("positive", positive, replica);
+        out[n++] = S::field("negative", negative, replica);
+        out[n++] = S::field("flipped", flipped, replica);
+        out[n++] = S::field("fired", fired, replica);
         return n;
     }
 };

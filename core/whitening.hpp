@@ -30,6 +30,7 @@ template <class S> struct Activity1 {
 template <class S> struct Whitening {
     using Vector = typename S::Vector;
     using Size = typename S::Size;
+    using Scalar = typename S::Scalar;
     Size K, L;
     typename S::Matrix W_hx, W_hg;
     typename S::TwoWay P;
@@ -48,7 +49,7 @@ template <class S> struct Whitening {
         S::there_and_back(P, a.u, a.g, a.h);
     }
 
-    NICA_INLINE void learn(const Vector& x, Activity1<S>& a, double rate, double mean_rate) {
+    NICA_INLINE void learn(const Vector& x, Activity1<S>& a, Scalar rate, Scalar mean_rate) {
         for (int q = 0; q < K.lanes; ++q) {
             x_bar.q[q] += mean_rate * (x.q[q] - x_bar.q[q]);
             a.dx.q[q] = x.q[q] - x_bar.q[q];
@@ -62,10 +63,10 @@ template <class S> struct Whitening {
             a.w.q[q] = a.h.q[q] - r_bar.q[q];
         }
         S::multiply(P, a.dh, a.v);
-        const double kappa = update(a, rate, a.w);
-        if (__builtin_expect(!(kappa > 0), 0)) return renew_means(false);
-        const double along = kappa * S::dot(L, a.v, g_bar);
-        for (int q = 0; q < L.lanes; ++q) r_bar.q[q] = (r_bar.q[q] - along * a.w.q[q]) / (1 - rate);
+        const Scalar kappa = update(a, rate, a.w);
+        if (__builtin_expect(!all_above(kappa, Scalar{}), 0)) return renew_means(false);
+        const Scalar along = kappa * S::dot(L, a.v, g_bar), growth = 1.0 / (1.0 - rate);
+        for (int q = 0; q < L.lanes; ++q) r_bar.q[q] = (r_bar.q[q] - along * a.w.q[q]) * growth;
     }
 
     // ---- warm start: exact means, h_bar = F x_bar with the weights as they are
@@ -74,14 +75,15 @@ template <class S> struct Whitening {
         for (int q = 0; q < K.lanes; ++q) a.dx.q[q] = x.q[q] - x_bar.q[q];
         S::multiply(W_hx, a.dx, a.u);
         S::there_and_back(P, a.u, a.g, a.e);
-        const double present = S::dot(K, x, x) > 0;  // F 0 is 0, not round-off
-        for (int q = 0; q < L.lanes; ++q) a.h.q[q] = present * (a.e.q[q] + h_bar.q[q]);
+        const Scalar none = {}, present = S::dot(K, x, x) > none ? none + 1.0 : none;
+        for (int q = 0; q < L.lanes; ++q)  // F 0 is 0, not round-off
+            a.h.q[q] = present * (a.e.q[q] + h_bar.q[q]);
     }
 
     // Deviations from the new mean are (1 - mean_rate) times those from the old one, in every layer,
     // because the means are exact; and PT dg = dh for the same reason.
-    NICA_INLINE void learn_exact(Activity1<S>& a, double rate, double mean_rate) {
-        const double rest = 1 - mean_rate;
+    NICA_INLINE void learn_exact(Activity1<S>& a, Scalar rate, Scalar mean_rate) {
+        const Scalar rest = 1.0 - mean_rate;
         for (int q = 0; q < K.lanes; ++q) {
             x_bar.q[q] += mean_rate * a.dx.q[q];
             a.dx.q[q] *= rest;
@@ -91,28 +93,29 @@ template <class S> struct Whitening {
             a.dg.q[q] = rest * a.g.q[q];
         }
         S::multiply(P, a.dh, a.v);
-        const double along = rate * S::dot(K, a.dx, x_bar);
+        const Scalar along = rate * S::dot(K, a.dx, x_bar), keep = 1.0 - rate;
         for (int q = 0; q < L.lanes; ++q)
-            u_bar.q[q] = (1 - rate) * (u_bar.q[q] + mean_rate * a.u.q[q]) + along * a.dh.q[q];
-        const double kappa = update(a, rate, a.dh);
-        if (__builtin_expect(!(kappa > 0), 0)) return renew_means(true);
-        const double more = (along - kappa * S::dot(L, a.dh, u_bar)) / (1 - rate);
+            u_bar.q[q] = keep * (u_bar.q[q] + mean_rate * a.u.q[q]) + along * a.dh.q[q];
+        const Scalar kappa = update(a, rate, a.dh);
+        if (__builtin_expect(!all_above(kappa, Scalar{}), 0)) return renew_means(true);
+        const Scalar more = (along - kappa * S::dot(L, a.dh, u_bar)) / keep;
         for (int q = 0; q < L.lanes; ++q) g_bar.q[q] += mean_rate * a.g.q[q] + more * a.v.q[q];
         S::multiply_transposed(P, g_bar, h_bar);
     }
 
     // All three weight matrices, by the rate; w = PT dg. Returns kappa, or 0 if P was computed anew.
-    NICA_INLINE double update(Activity1<S>& a, double rate, const Vector& w) {
-        const double c = rate / (1 - rate);
-        const double scale = 1 + c * S::dot(L, w, a.dh);
-        S::blend(W_hx, 1 - rate, rate, a.dh, a.dx);
-        S::blend(W_hg, 1 - rate, rate, a.dh, a.dg);
-        if (__builtin_expect(!(scale > 1e-6), 0)) {
+    NICA_INLINE Scalar update(Activity1<S>& a, Scalar rate, const Vector& w) {
+        const Scalar keep = 1.0 - rate, c = rate / keep;
+        const Scalar scale = 1.0 + c * S::dot(L, w, a.dh);
+        S::blend(W_hx, keep, rate, a.dh, a.dx);
+        S::blend(W_hg, keep, rate, a.dh, a.dg);
+        if (__builtin_expect(!all_above(scale, Scalar{} + 1e-6), 0)) {
             invert_weights();
-            return 0;
+            return Scalar{};
         }
-        S::blend(P, 1 + c, -(1 + c) * c / scale, a.v, w);
-        return c / scale;
+        const Scalar kappa = c / scale;
+        S::blend(P, 1.0 + c, -(1.0 + c) * kappa, a.v, w);
+        return kappa;
     }
 
     // What the recursions for the images of the means say, by products.
@@ -124,17 +127,8 @@ template <class S> struct Whitening {
 
     // ---- derived state
 
-    double residual() {
-        P.catch_up();
-        W_hg.catch_up();
-        return identity_error(P, W_hg, L.n);
-    }
-
-    void invert_weights() {
-        double* work = static_cast<double*>(std::malloc(sizeof(double) * 2 * L.n * L.n));
-        if (invert(W_hg.field(""), P.field(""), work)) P.restored();
-        std::free(work);
-    }
+    double residual() { return identity_error<S>(P, W_hg); }
+    void invert_weights() { invert<S>(W_hg, P); }
 
     void check() {
         if (!(residual() <= inverse_tolerance)) invert_weights();
@@ -148,16 +142,16 @@ template <class S> struct Whitening {
         renew_means(exact);
     }
 
-    int fields(Field* out) {
+    int fields(Field* out, int replica = 0) {
         int n = 0;
-        out[n++] = W_hx.field("w_hx");
-        out[n++] = W_hg.field("w_hg");
-        out[n++] = P.field("inverse_hg");
-        out[n++] = {"x_bar", &x_bar[0], K.n, 1, 1, 1};
-        out[n++] = {"h_bar", &h_bar[0], L.n, 1, 1, 1};
-        out[n++] = {"g_bar", &g_bar[0], L.n, 1, 1, 1};
-        out[n++] = {"u_bar", &u_bar[0], L.n, 1, 1, 1};
-        out[n++] = {"r_bar", &r_bar[0], L.n, 1, 1, 1};
+        out[n++] = W_hx.field("w_hx", replica);
+        out[n++] = W_hg.field("w_hg", replica);
+        out[n++] = P.field("inverse_hg", replica);
+        out[n++] = S::field("x_bar", x_bar, replica);
+        out[n++] = S::field("h_bar", h_bar, replica);
+        out[n++] = S::field("g_bar", g_bar, replica);
+        out[n++] = S::field("u_bar", u_bar, replica);
+        out[n++] = S::field("r_bar", r_bar, replica);
         return n;
     }
 };

@@ -33,6 +33,41 @@ template <> NICA_INLINE unsigned bits_negative(LaneOf<8>::type v) {
 }
 #endif
 
+// Bit i is set when element i of a is at most that of b.
+template <class Lane> NICA_INLINE unsigned bits_at_most(Lane a, Lane b) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < sizeof(Lane) / sizeof(double); ++i) bits |= unsigned(a[i] <= b[i]) << i;
+    return bits;
+}
+template <class Lane> NICA_INLINE Lane root(Lane a) {
+    for (unsigned i = 0; i < sizeof(Lane) / sizeof(double); ++i) a[i] = __builtin_sqrt(a[i]);
+    return a;
+}
+#if defined(__x86_64__)
+template <> NICA_INLINE unsigned bits_at_most(LaneOf<2>::type a, LaneOf<2>::type b) {
+    return unsigned(_mm_movemask_pd(_mm_cmple_pd((__m128d)a, (__m128d)b)));
+}
+template <> NICA_INLINE LaneOf<2>::type root(LaneOf<2>::type a) {
+    return (LaneOf<2>::type)_mm_sqrt_pd((__m128d)a);
+}
+#endif
+#if defined(__AVX__)
+template <> NICA_INLINE unsigned bits_at_most(LaneOf<4>::type a, LaneOf<4>::type b) {
+    return unsigned(_mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_LE_OQ)));
+}
+template <> NICA_INLINE LaneOf<4>::type root(LaneOf<4>::type a) {
+    return (LaneOf<4>::type)_mm256_sqrt_pd((__m256d)a);
+}
+#endif
+#if defined(__AVX512F__)
+template <> NICA_INLINE unsigned bits_at_most(LaneOf<8>::type a, LaneOf<8>::type b) {
+    return unsigned(_mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LE_OQ));
+}
+template <> NICA_INLINE LaneOf<8>::type root(LaneOf<8>::type a) {
+    return (LaneOf<8>::type)_mm512_sqrt_pd((__m512d)a);
+}
+#endif
+
 // The first n elements from or to memory; the rest of the register is zero, memory beyond is not touched.
 template <class Lane> NICA_INLINE Lane load_first(const double* x, int n) {
     Lane v = {};

@@ -64,7 +64,7 @@ def choose(network: StreamNetwork, source: NDArray[Any], *, stream: bool) -> Non
             f"n_components='auto' is not certain of {rank.n_components}: it may be {rank.low} to "
             f"{rank.high} ({rank.reason})",
             UserWarning,
-            stacklevel=4,
+            stacklevel=6,
         )
 
 

@@ -16,7 +16,8 @@ from nica.networks import _auto
 from nica.networks._layers import LayeredNetwork
 from nica.networks._samples import Array, checked, infers, is_chunks, refuse
 from nica.networks._settings import cores, whole
-from nica.networks._stream import FEW, StreamNetwork
+from nica.networks._settling import FEW
+from nica.networks._stream import StreamNetwork
 
 SOLVERS = ("stream", "batch")
 

@@ -9,21 +9,50 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from nica.networks import _auto
+from nica.networks._lessons import Lessons
 from nica.networks._missing import SOME as FEW_WITH_GAPS
 from nica.networks._missing import complete
-from nica.networks._samples import LIMIT, Array, blocks, check_finite, infers, only_gaps
+from nica.networks._samples import (
+    LIMIT,
+    Array,
+    blocks,
+    check_finite,
+    checked,
+    infers,
+    only_gaps,
+)
+from nica.networks._settings import whole
 
 if TYPE_CHECKING:
     from nica.networks._stream import StreamNetwork
 
+FEW = 200  #: rows below which ``fit`` cannot tell a lost neuron from a rare source
 PATIENCE = 5  #: passes of fit without progress before it slows down
 PLENTY = 100  #: times its patience: so many samples have been searched well in one pass
 NEGLIGIBLE = 1e-4  #: negative energy, per unit of variance, that is no reason to search on
 SOME = 20_000  #: samples, evenly spread, on which outputs are compared between passes
 
 
-def settle(network: StreamNetwork, source: NDArray[Any], max_passes: int) -> None:
-    """Passes over the samples until the outputs no longer change between passes."""
+def fitting(network: StreamNetwork, X: Any) -> Lessons:
+    """Deal out what ``fit`` learns, afresh."""
+    max_passes = whole(network.max_passes, "max_passes", minimum=1)
+    before = network.__dict__.copy()
+    try:
+        source = checked(network, X, None)
+        _auto.choose(network, source, stream=False)
+        network._begin(source.shape[1])
+        yield from settle(network, source, max_passes)
+        if source.shape[0] >= FEW:
+            network._look_after(5, always=network.n_iter_ > 1)
+    except BaseException:
+        network.__dict__.clear()
+        network.__dict__.update(before)
+        raise
+
+
+def settle(network: StreamNetwork, source: NDArray[Any], max_passes: int) -> Lessons:
+    """Deal out pass after pass over the samples until the outputs no longer change between passes."""
     n = source.shape[0]
     if network.on_bad == "raise":  # before rows are permuted: the message must name the right one
         for start, block in blocks(source):
@@ -38,7 +67,7 @@ def settle(network: StreamNetwork, source: NDArray[Any], max_passes: int) -> Non
         for part in (slice(0, n // 2), slice(n // 2, n)) if number == 0 else (slice(0, n),):
             rows = np.arange(n)[part] if order is None else order[part]
             for start, block in blocks(source, rows):
-                network._learn_block(block, start, None)
+                yield block, start, None
             if number == 0 and part.start == 0:
                 before = network._map()
         network.n_iter_ = number + 1
@@ -65,7 +94,7 @@ def settle(network: StreamNetwork, source: NDArray[Any], max_passes: int) -> Non
             f"{type(network).__name__} did not settle in {max_passes} passes over {n} samples: its "
             f"unmixing {changed} (tol={network.tol:g}). Give more samples, or raise max_passes or tol",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=5,
         )
 
 

@@ -15,6 +15,7 @@ from nica._core import Network, find_bad
 from nica.networks import _auto, _save
 from nica.networks._apply import apply, new_core
 from nica.networks._containers import like
+from nica.networks._lessons import Lessons, follow
 from nica.networks._missing import learn_with_gaps
 from nica.networks._samples import (
     LIMIT,
@@ -26,12 +27,11 @@ from nica.networks._samples import (
     is_chunks,
     refuse,
 )
-from nica.networks._settings import Options, whole
-from nica.networks._settling import settle
+from nica.networks._settings import Options
+from nica.networks._settling import fitting
 
 #: Samples between two looks at the network's health: at first, at most; between, a quarter of those seen.
 HEALTH_INTERVAL, HEALTH_INTERVAL_MOST = 4096, 65536
-FEW = 200  #: rows below which ``fit`` cannot tell a lost neuron from a rare source
 
 #: Names of the native core's counters, in the order of Scalars in core/network.hpp.
 SCALARS = (
@@ -62,19 +62,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         -------
         self
         """
-        max_passes = whole(self.max_passes, "max_passes", minimum=1)
-        before = self.__dict__.copy()
-        try:
-            source = checked(self, X, None)
-            _auto.choose(self, source, stream=False)
-            self._begin(source.shape[1])
-            settle(self, source, max_passes)
-            if source.shape[0] >= FEW:
-                self._look_after(3, always=self.n_iter_ > 1)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        follow(self, fitting(self, X))
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -299,6 +287,12 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"tol={self.tol!r}: give a number >= 0")
 
     def _learn(self, X: Any, out: Any, names: Sequence[str] | None = None) -> Any:
+        Y = follow(self, self._learning(X, out, names))
+        self._look_after(4)
+        return Y
+
+    def _learning(self, X: Any, out: Any, names: Sequence[str] | None = None) -> Lessons:
+        """Deal out X once, in its order, and return the outputs; an error undoes all of it."""
         first = self._core is None
         before = self.__dict__.copy()
         began = False
@@ -318,7 +312,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             began = True
             for start, block in blocks(source):
                 rows = slice(start, start + len(block))
-                self._learn_block(block, start, None if Y is None else Y[rows])
+                yield block, start, None if Y is None else Y[rows]
         except BaseException:
             if first:
                 self.__dict__.clear()
@@ -326,7 +320,6 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if began and not first:
                 self._roll_back()
             raise
-        self._look_after(4)
         return Y
 
     def _roll_back(self) -> None:
