@@ -245,9 +245,10 @@ nb::list Handle::run_together(std::vector<Handle*> networks, const std::vector<R
     const size_t n = networks.size();
     check(X.size(), n, "arrays of samples");
     check(Y.size(), n, "arrays of outputs");
-    if (n < 1 || n > size_t(networks[0]->lanes()))
-        throw nb::value_error(("1 to " + std::to_string(networks[0]->lanes()) +
-                               " networks of this kind, not " + std::to_string(n)).c_str());
+    const size_t most = n ? size_t(networks[0]->lanes()) : 0;
+    if (n < 1 || n > most)
+        throw nb::value_error((std::to_string(n) + " networks, of a kind of which " +
+                               std::to_string(most) + " can run together").c_str());
     std::vector<Replica> replicas;
     for (size_t i = 0; i < n; ++i) {
         Handle& h = *networks[i];

@@ -1,4 +1,5 @@
 // This file too is compiled once for each instruction set; see CMakeLists.txt.
+#pragma GCC diagnostic ignored "-Wignored-attributes"  // of registers as template arguments: not lost
 #include "lockstep.hpp"
 
 #include <new>

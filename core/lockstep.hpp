@@ -65,6 +65,7 @@ template <int N> class Lockstep {
             rules.set(lane, *r.config);
             Field from[40], to[40];
             copy(from, r.network->fields(from), to, fields(to, lane));
+            if (now.seen[lane] == 0) S::entry(last, 0, lane) = __builtin_nan("");
         }
         active = (1u << count) - 1;
         learned = long(now.t[0]);
@@ -75,6 +76,11 @@ template <int N> class Lockstep {
     }
 
     void run(long n) {
+        for (int lane = 0; active >> lane; ++lane)
+            if (active >> lane & 1 && config.robust && (now.started[lane] == 0 || now.suspended[lane] != 0))
+                leave(lane, 0, 0, done);
+        for (int lane = 0; lane < W; ++lane)
+            if (!(active >> lane & 1)) repeat(lane, 0, 0);
         for (long first = 0; first < n && active; first += rows_at_once) {
             const int rows = int(n - first < rows_at_once ? n - first : rows_at_once);
             bring(first, rows);
@@ -134,7 +140,7 @@ template <int N> class Lockstep {
         if (config.robust) {
             Wide moved = none;
             NICA_UNROLL for (int i = 0; i < N; ++i) moved += magnitude(x.q[i] - last.q[i]);
-            repeats = moved > none ? none : now.repeats + 1.0;
+            repeats = moved <= none ? now.repeats + 1.0 : none;  // NaN: no sample came before
             Wide limit = rules.limit_most;
             if (config.whiten) {
                 const Wide early = unit + root(rules.limit_growth * now.t);

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
+
+from nica.replicas import run_replicas
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ class Fits:
 
 
 def refit(X: Array, covariance: Array, d: int, model: Any, seed: int) -> Fits:
-    """Fit all, in threads: the core lets go of the interpreter."""
+    """Fit all, side by side."""
     n = len(X)
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(n) for _ in range(2)]
@@ -41,12 +41,13 @@ def refit(X: Array, covariance: Array, d: int, model: Any, seed: int) -> Fits:
     seeds = rng.integers(2**31 - 1, size=len(parts)).tolist()
     kind = _kind(model, d, max(20, min(100, SAMPLES // n)))
 
-    def fit(part: Any, one: int) -> Any:
-        return clone(kind).set_params(random_state=one).fit(X[part])
-
-    with warnings.catch_warnings(), ThreadPoolExecutor(_cores()) as pool:
+    models = [clone(kind).set_params(random_state=one) for one in seeds]
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        models = list(pool.map(fit, parts, seeds))
+        failures = run_replicas(models, [X[part] for part in parts], method="fit")
+    for failure in failures:
+        if failure is not None:
+            raise failure
     if model is not None:
         models.insert(0, model)
     maps = [unit(np.asarray(m.unmixing_, dtype=np.float64), covariance) for m in models]
@@ -66,12 +67,6 @@ def _kind(model: Any, d: int, passes: int) -> Any:
     if "max_passes" in kind.get_params():
         kind.set_params(max_passes=min(kind.max_passes, passes))
     return kind
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def unit(U: Array, covariance: Array) -> Array:
