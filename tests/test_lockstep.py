@@ -31,7 +31,8 @@ def kernels(request):
 
 
 rate = st.one_of(st.none(), st.builds(Time, st.floats(20, 200), st.floats(0.1, 2)))
-activity = st.one_of(st.none(), st.builds(Activity, st.floats(10, 50), st.floats(0.8, 1)))
+# A memory shorter than the network is wide makes it chaotic: no two computations agree for long.
+activity = st.one_of(st.none(), st.builds(Activity, st.floats(30, 60), st.floats(0.8, 1)))
 options = st.fixed_dictionaries(
     {
         "half_life": st.one_of(st.none(), st.floats(50, 2000)),
@@ -61,7 +62,7 @@ def compare(models, parts):
         assert_alike(model, other)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     st.integers(2, 10), st.sampled_from(sorted(STRESSES)), st.integers(0, 2**31), st.booleans(),
     st.lists(st.tuples(options, rate, activity), min_size=2, max_size=9),
@@ -77,7 +78,7 @@ def test_warm_starts(d, stress, seed, shared, settings_of_each):
     compare(models, [X if shared else X[rng.permutation(len(X))] for _ in models])
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(
     st.integers(2, 10), st.integers(0, 2**31), st.booleans(),
     st.lists(st.tuples(options, rate, activity), min_size=2, max_size=9),
@@ -92,7 +93,7 @@ def test_paper_starts(d, seed, shared, settings_of_each):
     compare(models, [X if shared else X[rng.permutation(len(X))] for _ in models])
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     st.sampled_from([3, 5, 8]), st.sampled_from(["warm", "paper"]), st.booleans(), st.booleans(),
     st.integers(0, 2**31),

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nica._core import find_bad, run_together
+from nica.networks._apply import new_core
+from nica.networks._auto import is_auto
 from nica.networks._layers import LayeredNetwork
 from nica.networks._lessons import Lesson, Lessons
 from nica.networks._samples import LIMIT
@@ -54,15 +56,9 @@ def kind(model: Any, X: Any) -> tuple[Any, ...] | None:
     """What models must have in common to learn together; None for those that learn alone."""
     if not isinstance(model, LayeredNetwork) or np.ndim(X) != 2:
         return None
-    try:
-        settings: Any = (
-            model._settings if model._core is not None else model._options(np.shape(X)[1])
-        )
-    except (
-        ValueError,
-        TypeError,
-    ):  # it will say so itself, or n_components="auto" is not yet known
+    if model._core is None and is_auto(model):
         return None
+    settings: Any = model._settings if model._core is not None else model._options(np.shape(X)[1])
     return (new_core(settings).lanes, np.shape(X), *(settings[name] for name in ALIKE))
 
 
