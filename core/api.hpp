@@ -49,8 +49,8 @@ class Network {
     virtual void resize_held(long rows) = 0;  // room for so many held samples, at least
     // To be called after fields were written: with derived state among them, or without.
     virtual void restored(bool derived) = 0;
-    // A learned sample with its outputs, of those that the health of a network is told by.
-    virtual void note(const double* x, const double* y, const double* slack) = 0;
+    // A learned sample with its outputs, of those that the health of a network is told by, if it is.
+    virtual void note(const double* x, const double* y, const double* slack);
     virtual double residual() = 0;  // max(|P W_hg - I|, |N (I + W_yy) - I|)
 };
 

@@ -19,6 +19,7 @@ namespace nb = nanobind;
 namespace nica {
 
 Network::~Network() = default;
+void Network::note(const double*, const double*, const double*) {}
 
 extern const Kernels kernels_baseline;
 #ifdef NICA_HAVE_AVX2
@@ -217,7 +218,7 @@ class Handle {
         const Config &a = config, &b = other.config;
         return &kernels == &other.kernels && a.k == b.k && a.l == b.l && a.m == b.m && a.d == b.d &&
                a.whiten == b.whiten && a.separate == b.separate && a.robust == b.robust &&
-               a.in_time == b.in_time && a.dynamics == b.dynamics;
+               a.in_time == b.in_time && a.dynamics == b.dynamics && a.rule == b.rule;
     }
     static constexpr double limit = 1e100;  // as in networks/_samples.py
     static constexpr int bad_sample = 3;    // one more Event

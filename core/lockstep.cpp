@@ -38,8 +38,8 @@ static Together of_size(int d) {
 }
 
 static int width(const Config& c) {
-    const bool plain = c.k == c.d && c.l == c.d && c.m == c.d && c.alpha == 0 && c.dynamics == exact;
-    return plain && of_size(c.d) ? native_width : 0;
+    const bool square = c.k == c.d && c.l == c.d && c.m == c.d && c.alpha == 0;
+    return square && c.dynamics == exact && c.rule == layers && of_size(c.d) ? native_width : 0;
 }
 
 static void run(Replica* replicas, int count, long n) {

@@ -279,17 +279,8 @@ template <class S> struct Linsker : Linear<S> {
         S::blend(P, 1 + c, -(1 + c) * c / (1 + c * S::dot(this->D, u, settled)), settled, settled);
         if (std::ptrdiff_t(t) % 1024 == 0 && !(residual() <= 1e-12)) invert_lateral();
     }
-    double residual() {
-        if (by_dynamics) return 0;
-        P.catch_up();
-        Q.catch_up();
-        return identity_error(P, Q, this->D.n);
-    }
-    void invert_lateral() {
-        double* work = static_cast<double*>(std::malloc(sizeof(double) * 2 * this->D.n * this->D.n));
-        if (invert(Q.field(""), P.field(""), work)) P.restored();
-        std::free(work);
-    }
+    double residual() { return by_dynamics ? 0 : identity_error<S>(P, Q); }
+    void invert_lateral() { invert<S>(Q, P); }
     void restored(bool derived) {
         this->W.restored();
         Q.restored();

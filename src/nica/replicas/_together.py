@@ -19,7 +19,7 @@ from nica.networks._stream import DONE, OVERFLOW, _overflow
 Array = NDArray[np.float64]
 
 FEWEST = 256  #: rows of a round while networks come and go: at their start, after a jump
-ALIKE = ("k", "l", "m", "d", "whiten", "separate", "robust", "in_time", "dynamics")
+ALIKE = ("k", "l", "m", "d", "whiten", "separate", "robust", "in_time", "dynamics", "rule")
 
 
 class Run:
