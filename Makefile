@@ -7,11 +7,12 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 	$(shell find src core -type f ! -name '*.pyc' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test test-browser lint bench docs clean
 
 help:
 	@echo "make demo    separate two mixtures live and write nica-demo.html"
 	@echo "make test    run the tests            (ARGS='-k nsm -x' passes options to pytest)"
+	@echo "make test-browser   run those that need a browser, Chromium"
 	@echo "make lint    check style, types and the arrows of import"
 	@echo "make bench   measure speed and accuracy"
 	@echo "make docs    build the documentation into docs/_build"
@@ -22,6 +23,9 @@ demo: .venv/has-images
 
 test: .venv/has-test
 	@$(BIN)/pytest $(ARGS)
+
+test-browser: .venv/has-browser
+	@$(BIN)/pytest tests_browser $(ARGS)
 
 lint: .venv/has-lint
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ from nica import equations as eq
 from nica.datasets import MIXING_3, make_mixture
 from nica.metrics import align_weights, match_sources, online_error
 from nica.rates import Activity, Time
-from nica.theory import stationary_weights
+from nica.theory import locality, stationary_weights
 
 seeds = st.integers(0, 2**31)
 
@@ -93,53 +93,85 @@ def test_ten_sweeps_suffice():
 # ------------------------------------------------------------------------------- locality
 
 
-def assert_unmoved(update, arguments, synapse, local):
-    """Synapse (i, j) of the result depends on the local quantities alone."""
-    before = update(**arguments)[synapse]
-    for name, value in arguments.items():
-        keep = np.zeros(np.shape(value), dtype=bool)
-        for index in local.get(name, ()):
-            keep[index] = True
-        other = np.where(keep, value, value + 1.7)
-        assert update(**(arguments | {name: other}))[synapse] == before, name
+def drawn(seed, **sizes):
+    """Quantities of a rule, with entries from 1 to 2."""
+    rng = np.random.default_rng(seed)
+    return {name: rng.uniform(1, 2, size) for name, size in sizes.items()}
 
 
-@settings(max_examples=30)
-@given(seeds, st.data())
-def test_synapses_of_the_first_layer_are_local(seed, data):
+@settings(max_examples=10)
+@given(seeds, st.integers(2, 5), st.integers(2, 5), st.integers(2, 5))
+def test_synapses_of_the_first_layer_are_local(seed, k, l, m):
     """The update of a synapse needs its own weight and the activities of its two neurons."""
-    rng = np.random.default_rng(seed)
-    k, l, m = rng.integers(2, 6, 3)
-    sizes = {"W_hx": (l, k), "W_hg": (l, m), "dx": k, "dh": l, "dg": m}
-    arguments = {name: rng.standard_normal(size) for name, size in sizes.items()}
-    i = data.draw(st.integers(0, int(l) - 1))
-    for which, (weights, before, n) in enumerate((("W_hx", "dx", k), ("W_hg", "dg", m))):
-        j = data.draw(st.integers(0, int(n) - 1))
-        local = {weights: [(i, j)], "dh": [(i,)], before: [(j,)]}
-        assert_unmoved(
-            lambda which=which, **a: eq.update_whitening_weights(**a, rate=0.1)[which],
-            arguments, (i, j), local,
-        )  # fmt: skip
+    for which, (W, before, n) in enumerate((("W_hx", "dx", k), ("W_hg", "dg", m))):
+        given_ = drawn(seed, dh=l) | drawn(seed + 1, **{W: (l, n), before: n})
+        others = drawn(seed, W_hx=(l, k), W_hg=(l, m), dx=k, dg=m)
+
+        def update(which=which, others=others, **own):
+            return eq.update_whitening_weights(**(others | own), rate=0.1)[which]
+
+        assert locality(update, given_, {"dh": "i", W: "ij", before: "j"}).local
 
 
-@settings(max_examples=30)
-@given(seeds, st.data())
-def test_synapses_of_the_second_layer_are_local(seed, data):
+@settings(max_examples=10)
+@given(seeds, st.integers(2, 5), st.integers(2, 5))
+def test_synapses_of_the_second_layer_are_local(seed, d, l):
     """Likewise, and the activity that a neuron keeps of itself."""
-    rng = np.random.default_rng(seed)
-    d, l = rng.integers(2, 6, 2)
-    sizes = {"W_yh": (d, l), "W_yy": (d, d), "y": d, "h": l, "D": d}
-    arguments = {name: rng.uniform(1, 2, size) for name, size in sizes.items()}
-    i, j = data.draw(st.integers(0, int(d) - 1)), data.draw(st.integers(0, int(l) - 1))
-    assert_unmoved(
-        lambda **a: eq.update_nsm_weights(**a)[0], arguments, (i, j),
-        {"W_yh": [(i, j)], "y": [(i,)], "h": [(j,)], "D": [(i,)]},
+    all_ = drawn(seed, W_yh=(d, l), W_yy=(d, d), y=d, h=l, D=d)
+    rest = {"W_yy": all_.pop("W_yy")}
+    owners = {"W_yh": "ij", "y": "i", "h": "j", "D": "i"}
+    assert locality(lambda **a: eq.update_nsm_weights(**a, **rest)[0], all_, owners).local
+    rest = {"W_yh": all_.pop("W_yh"), "h": all_.pop("h")}
+    all_ |= drawn(seed + 1, W_yy=(d, d))
+    owners = {"W_yy": "ij", "y": "i|j", "D": "i"}
+    assert locality(lambda **a: eq.update_nsm_weights(**a, **rest)[1], all_, owners).local
+
+
+@settings(max_examples=10)
+@given(seeds, st.integers(2, 5))
+def test_synapses_of_linskers_network_are_local_once_it_has_relaxed(seed, d):
+    """v is the activity of a neuron after its lateral relaxation; before it, Q^-1 u is not local."""
+    all_ = drawn(seed, W=(d, d), Q=(d, d), u=d, v=d, dx=d)
+
+    def update(which, W, Q, u, v, dx):
+        return eq.update_linsker(W, Q, u, v, dx, rate=0.1, share=0.2)[which]
+
+    feedforward = {"W": "ij", "u": "i", "v": "i", "dx": "j"}
+    own = {name: all_[name] for name in feedforward}
+    assert locality(lambda **a: update(0, Q=all_["Q"], **a), own, feedforward).local
+    lateral = {"Q": "ij", "u": "i|j"}
+    own = {name: all_[name] for name in lateral}
+    rest = {name: all_[name] for name in ("W", "v", "dx")}
+    assert locality(lambda **a: update(1, **a, **rest), own, lateral).local
+
+    def at_once(W, Q, u, dx):
+        v = np.linalg.solve(Q @ Q.T + np.eye(d), u)
+        return eq.update_linsker(W, Q, u, v, dx, rate=0.1, share=0.2)[0]
+
+    given_ = {name: all_[name] for name in ("W", "Q", "u", "dx")}
+    owners = {"W": "ij", "Q": "ij", "u": "i", "dx": "j"}
+    assert locality(at_once, given_, owners).foreign == ("Q", "u")
+
+
+@settings(max_examples=10)
+@given(seeds, st.integers(2, 5), st.integers(2, 5))
+def test_nonnegative_pca_infomax_and_fastica_are_not_local(seed, d, l):
+    """Section 1: a synapse sees the outputs, and the weights, of other neurons."""
+    npca = locality(
+        lambda **a: eq.update_nonnegative_pca(**a, rate=0.1),
+        drawn(seed, W=(d, l), y=d, z=l), {"W": "ij", "y": "i", "z": "j"},
     )  # fmt: skip
-    j = data.draw(st.integers(0, int(d) - 1))
-    assert_unmoved(
-        lambda **a: eq.update_nsm_weights(**a)[1], arguments, (i, j),
-        {"W_yy": [(i, j)], "y": [(i,), (j,)], "D": [(i,)]},
+    assert npca.foreign == ("W", "y")
+    infomax = locality(
+        lambda **a: eq.update_infomax(**a, rate=0.1), drawn(seed, W=(d, d), u=d),
+        {"W": "ij", "u": "i"},
     )  # fmt: skip
+    assert infomax.foreign == ("W", "u")
+    fastica = locality(
+        lambda **a: eq.update_fastica(**a, rate=0.1), drawn(seed, W=(d, l), kurtosis=d, u=d, dz=l),
+        {"W": "ij", "kurtosis": "i", "u": "i", "dz": "j"},
+    )  # fmt: skip
+    assert {"W", "u", "dz"} <= set(fastica.foreign)
 
 
 @given(seeds, st.integers(1, 5), st.floats(0.1, 10), st.floats(0.1, 1))

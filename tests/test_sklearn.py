@@ -22,6 +22,8 @@ from nica import (
     OnlineInfomax,
     OnlineWhitening,
 )
+from nica.metrics import match_sources
+from nica.offline import Whitening, whiten
 from nica.rates import Activity, Time
 
 ESTIMATORS = [
@@ -168,3 +170,29 @@ def test_column_transformer():
     ]
     expected = NICA(2, random_state=0).fit(frame[["a", "c"]]).transform(frame[["a", "c"]])
     assert Y.to_numpy()[:, :2].tolist() == expected.tolist()
+
+
+@parametrize_with_checks([Whitening()])
+def test_checks_of_scikit_learn_for_offline_whitening(estimator, check):
+    assert not check(estimator)
+
+
+def test_offline_whitening_stands_before_what_wants_white_input():
+    """The paper's preprocessing as a step of a pipeline: the mean kept, Theorem 2 for more outputs."""
+    S, X = mixture(7, 4000, 3, 4)
+    H, F = whiten(X, 3)
+    whitening = Whitening().fit(X)
+    assert whitening.n_components_ == 3  # as many as there are
+    np.testing.assert_array_equal(whitening.transform(X), H)
+    np.testing.assert_array_equal(whitening.whitening_, F)
+    np.testing.assert_allclose(whitening.inverse_transform(H), X, atol=1e-9)
+    assert whitening.get_feature_names_out().tolist() == ["whitening0", "whitening1", "whitening2"]
+    wide = Whitening(3, n_whitened=5).fit_transform(X)
+    assert wide.tobytes() == whiten(X, 3, 5).H.tobytes()
+    for last in (NSM(3, random_state=0), NonnegativePCA(3, whiten=False, random_state=0)):
+        Y = make_pipeline(Whitening(3), last).fit_transform(X)
+        assert match_sources(S, Y).error < 0.05
+    with pytest.raises(ValueError, match="n_components=9: give at most 4"):
+        Whitening(9).fit(X)
+    with pytest.raises(ValueError, match="H has 2 columns, but n_whitened is 3"):
+        whitening.inverse_transform(H[:, :2])

@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from nica.theory import (
     alpha_threshold,
+    locality,
     nsm_fixed_point_rate,
     stationary_weights,
     whitening_convergence_rate,
@@ -215,3 +216,28 @@ def test_threshold_finds_the_number_of_sources():
 def test_bad_requests_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_locality_wants_owners_that_fit():
+    W, y = np.eye(2), np.ones(2)
+    with pytest.raises(ValueError, match=r"owners names \['W'\], quantities \['W', 'y'\]"):
+        locality(lambda W, y: W, {"W": W, "y": y}, {"W": "ij"})
+    for owner in ("ij", "k", "i|k"):
+        with pytest.raises(ValueError, match="does not fit an array of 1 axes"):
+            locality(lambda W, y: W, {"W": W, "y": y}, {"W": "ij", "y": owner})
+
+
+def test_locality_counts_synapses_and_finds_a_shared_learning_rate():
+    """A rate set by the activity of all is foreign; one set by the neuron's own is not."""
+    rng = np.random.default_rng(0)
+    some = {"W": rng.random((3, 4)), "y": rng.random(3), "x": rng.random(4)}
+    owners = {"W": "ij", "y": "i", "x": "j"}
+
+    def own(W, y, x):
+        return W + np.outer(y, x) / (1 + y**2)[:, None]
+
+    def shared(W, y, x):
+        return W + np.outer(y, x) / (1 + y @ y)
+
+    assert locality(own, some, owners) == (True, (), 12)
+    assert locality(shared, some, owners) == (False, ("y",), 12)

@@ -1,12 +1,13 @@
 """What the paper predicts, before any sample is seen.
 
 The weights at which the network stops learning (eq. stationaryWeights), how fast its activities
-settle (eq. dynamicsdef, appendices A and B; eq. NSMdynamics), and which directions of the input
-the first layer keeps (appendix B).
+settle (eq. dynamicsdef, appendices A and B; eq. NSMdynamics), which directions of the input
+the first layer keeps (appendix B), and whether a learning rule is local (section 1).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +16,11 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import check_array
 
 __all__ = [
+    "Locality",
     "Modes",
     "StationaryWeights",
     "alpha_threshold",
+    "locality",
     "nsm_fixed_point_rate",
     "stationary_weights",
     "whitening_convergence_rate",
@@ -279,6 +282,90 @@ def alpha_threshold(covariance: ArrayLike, alpha: float) -> Modes:
         raise ValueError(f"covariance has the negative eigenvalue {variance[-1]:.3g}")
     kept = variance > max(alpha, rounding)
     return Modes(np.maximum(variance, 0.0), kept.astype(np.float64), int(kept.sum()))
+
+
+class Locality(NamedTuple):
+    """Whether a learning rule is local, and what stands in the way.
+
+    Attributes
+    ----------
+    local : bool
+        Whether no synapse is moved by anything but its own two neurons and itself.
+    foreign : tuple of str
+        Quantities of other neurons or synapses that reach a synapse.
+    n_synapses : int
+        Synapses that were looked at.
+    """
+
+    local: bool
+    foreign: tuple[str, ...]
+    n_synapses: int
+
+
+def locality(
+    update: Callable[..., ArrayLike],
+    quantities: Mapping[str, ArrayLike],
+    owners: Mapping[str, str],
+) -> Locality:
+    """Find out whether a learning rule is local, by changing what a synapse must not know.
+
+    The paper's third requirement (section 1) is that the weight of a synapse is updated from the
+    activities of its two neurons, and its own value, alone. Here every other entry of every
+    quantity is changed at random, one quantity after another, for each synapse: if its new weight
+    differs in any bit, the rule is not local. What passes has been tried at this one point, which
+    random quantities make a point like any other.
+
+    Parameters
+    ----------
+    update : callable
+        ``update(**quantities)`` gives the new weights (n_post, n_pre), such as the functions
+        ``update_...`` of `nica.equations`; rates are to be bound before.
+    quantities : dict of arrays
+        Arguments of the rule.
+    owners : dict of str
+        Whose each argument is, by its axes: "ij" for a quantity of the synapse from neuron j to
+        neuron i (its weight), "i" for one of the postsynaptic neuron (its activity, its learning
+        rate), "j" of the presynaptic, "i|j" where one population is both. All else is foreign.
+
+    Returns
+    -------
+    Locality
+        Whether it is local, and through which quantities it is not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nica.equations import update_infomax
+    >>> hebb = lambda W, y, x: W + 0.1 * np.outer(y, x)
+    >>> some = {"W": np.eye(2), "y": np.array([1.0, 2.0]), "x": np.array([3.0, 4.0])}
+    >>> locality(hebb, some, {"W": "ij", "y": "i", "x": "j"}).local
+    True
+    >>> infomax = lambda W, u: update_infomax(W, u, rate=0.1)
+    >>> locality(infomax, {"W": np.eye(2), "u": np.ones(2)}, {"W": "ij", "u": "i"}).foreign
+    ('W', 'u')
+    """
+    given = {name: np.array(value, dtype=np.float64) for name, value in quantities.items()}
+    if given.keys() != owners.keys():
+        raise ValueError(
+            f"owners names {sorted(owners)}, quantities {sorted(given)}: give both alike"
+        )
+    rng = np.random.default_rng(0)
+    before = np.asarray(update(**given))
+    foreign = set()
+    for i, j in np.ndindex(*before.shape):
+        for name, value in given.items():
+            other = value + rng.uniform(1.0, 2.0, value.shape)
+            for own in owners[name].split("|"):
+                spot = {"ij": (i, j), "i": (i,), "j": (j,)}.get(own)
+                if spot is None or len(spot) != value.ndim:
+                    raise ValueError(
+                        f"owners[{name!r}]={owners[name]!r} does not fit an array of {value.ndim} "
+                        "axes: give 'ij', 'i', 'j' or 'i|j'"
+                    )
+                other[spot] = value[spot]
+            if np.asarray(update(**(given | {name: other})))[i, j] != before[i, j]:
+                foreign.add(name)
+    return Locality(not foreign, tuple(sorted(foreign)), before.size)
 
 
 def _matrix(name: str, values: ArrayLike) -> FloatArray:

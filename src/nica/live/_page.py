@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import time
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from bokeh.models import (
     Button,
     CustomJS,
     Div,
-    InlineStyleSheet,
     Select,
     Slider,
     TextInput,
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from nica.live._worker import Worker
 
 TICK = 60  #: milliseconds between two looks
+PATIENCE = 2.0  #: seconds to wait for the page's answer
 DRIFT = 10.0  #: degrees for a million samples
 SPEEDS = {"full": None} | {
     f"{n:,}/s": float(n) for n in (1_000_000, 100_000, 10_000, 1000, 100, 10)
 }
 MEMORIES = {"all": None} | {f"{n:,}": float(n) for n in (100_000, 20_000, 5000, 1000)}
-LOOK = InlineStyleSheet(
-    css=""":host { color: var(--ink); font: inherit; }
+LOOK = """:host { color: var(--ink); font: inherit; }
 .bk-btn, .bk-input { background: var(--well) !important; color: var(--ink) !important;
   border: 1px solid var(--line) !important; border-radius: 5px; font-size: 13px; box-shadow: none; }
 .bk-btn.bk-active { background: var(--ink) !important; color: var(--paper) !important; }
@@ -47,7 +47,6 @@ label, .bk-slider-title { color: var(--soft); font-size: 12px; }
 details { color: var(--ink); } summary { cursor: pointer; font-weight: 550; }
 ul { margin: 6px 0; padding-left: 18px; max-width: 44rem; } .soft { color: var(--soft); }
 """
-)
 DOWNLOAD = """const a = document.createElement("a"); a.href = name; a.download = name.split("/").pop();
 document.body.append(a); a.click(); a.remove();"""
 WATCH_MODE = """const query = window.matchMedia("(prefers-color-scheme: dark)");
@@ -72,24 +71,31 @@ class Page:
         self.status = Div(name="status", text="", disable_math=True, stylesheets=[LOOK])
         self.light = Div(name="light", text="", disable_math=True, stylesheets=[LOOK])
         self.mode = TextInput(name="mode", value="light", visible=False)
+        # A page answers each picture; while it is behind it is sent no other, so that none pile up.
+        self.picture = TextInput(name="picture-number", value="0", visible=False)
+        self.answer = TextInput(name="answer", value="0", visible=False)
+        self.picture.js_on_change(
+            "value", CustomJS(args={"answer": self.answer}, code="answer.value = this.value")
+        )
+        self._sent, self._when = 0, 0.0
         self.mode.on_change("value", lambda attr, old, new: self.paint(new))
         self.controls = self._controls(images)
         self.paint("light")
 
-    def attach(self, document: Document, instance: str) -> None:
+    def attach(self, document: Document) -> None:
         """Become the page of a document."""
         text = files("nica.live").joinpath("page.html").read_text(encoding="utf-8")
         document.template = jinja2.Environment(autoescape=False).from_string(text)
         document.template_variables.update(
             heading=f"nica live: {self.worker.feed.name}",
             controls=[control.name for control in self.controls],
-            instance=instance,
             palette_css=f":root {{ color-scheme: light dark; {css(LIGHT)} }}\n"
             f"@media (prefers-color-scheme: dark) {{ :root {{ {css(DARK)} }} }}",
         )
         document.title = "nica live"
         roots = [panel.figure for panel in self.panels]
-        for root in [*roots, self.status, self.light, self.mode, *self.controls]:
+        hidden = [self.mode, self.picture, self.answer]
+        for root in [*roots, self.status, self.light, *hidden, *self.controls]:
             document.add_root(root)
         document.js_on_event("document_ready", CustomJS(args={"mode": self.mode}, code=WATCH_MODE))
         document.add_periodic_callback(self.tick, TICK)
@@ -103,15 +109,18 @@ class Page:
 
     def tick(self) -> None:
         """Show the newest snapshot, if it has not been shown."""
-        snapshot = self.worker.snapshot
-        if snapshot is self._shown:
+        snapshot, now = self.worker.snapshot, time.monotonic()
+        behind = self.answer.value != str(self._sent) and now < self._when + PATIENCE
+        if behind or snapshot is self._shown:
             return
-        self._shown = snapshot
+        self._shown, self._when = snapshot, now
+        self._sent += 1
         if len(snapshot.Y):
             for panel in self.panels:
                 panel.show(snapshot)
         self._tell(snapshot)
         self._agree(snapshot)
+        self.picture.value = str(self._sent)  # behind all the rest
 
     def _tell(self, s: Snapshot) -> None:
         parts = [html.escape(s.name), f"<b>{html.escape(s.state)}</b>", f"{s.seen:,} samples"]

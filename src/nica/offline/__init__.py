@@ -8,6 +8,7 @@ d columns and through traces.
 
 from nica.offline.projected_gradient import NSMSolution, nsm_pgd
 from nica.offline.rotation import Rotation, plumbley
+from nica.offline.transformer import Whitening
 from nica.offline.whitening import Whitened, whiten
 
-__all__ = ["NSMSolution", "Rotation", "Whitened", "nsm_pgd", "plumbley", "whiten"]
+__all__ = ["NSMSolution", "Rotation", "Whitened", "Whitening", "nsm_pgd", "plumbley", "whiten"]

@@ -69,10 +69,7 @@ def whiten(X: ArrayLike, n_components: int, n_whitened: int | None = None) -> Wh
         raise ValueError(f"n_whitened={width} is below n_components={d}: give at least {d}")
     if n_samples <= d:
         raise ValueError(f"X has {n_samples} samples: n_components={d} needs at least {d + 1}")
-    # The triangle of QR has the singular values of the centred samples, at a fraction of the cost.
-    (triangle,) = qr(X - X.mean(axis=0), mode="r", overwrite_a=True, check_finite=False)
-    _, spread, axes = svd(triangle[:k], full_matrices=False)
-    rank = int(np.sum(spread > spread[0] * n_samples * np.finfo(float).eps))
+    spread, axes, rank = directions(X)
     if rank < d:
         raise ValueError(
             f"X varies in {rank} directions only but n_components={d}: give at most {rank}"
@@ -82,3 +79,12 @@ def whiten(X: ArrayLike, n_components: int, n_whitened: int | None = None) -> Wh
     if width > d:
         F = dct(np.eye(width), norm="ortho")[:, :d] @ F
     return Whitened(X @ F.T, F)
+
+
+def directions(X: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    """Singular values and axes of the centred samples, and in how many directions they vary at all."""
+    # The triangle of QR has the singular values of the samples, at a fraction of the cost.
+    (triangle,) = qr(X - X.mean(axis=0), mode="r", overwrite_a=True, check_finite=False)
+    _, spread, axes = svd(triangle[: X.shape[1]], full_matrices=False)
+    rank = int(np.sum(spread > spread[0] * len(X) * np.finfo(float).eps))
+    return spread, axes, rank
