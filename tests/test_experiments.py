@@ -21,6 +21,7 @@ from nica.experiments import (
     as_markdown,
     experiment,
     fig3b,
+    fig6b,
     reproduce,
     search,
 )
@@ -163,6 +164,16 @@ def test_the_ranking_is_judged_by_the_best_rival(rival, holds):
     assert [verdict.holds for verdict in ranking] == [holds, holds]
     assert all("Online FastICA" in verdict.measured for verdict in ranking) is (rival < 0.1)
     assert all(bool(verdict.why) is not holds for verdict in ranking)
+
+
+def test_an_exchange_of_outputs_is_told_from_a_failure():
+    runs = {
+        "settled": {"final": 0.05, "late": 0.04, "error": [9.0, 0.06, 0.05]},
+        "exchanged": {"final": 1.3, "late": 0.04, "error": [9.0, 0.05, 1.3]},
+        "failed": {"final": 2.0, "late": 1.9, "error": [9.0, 2.1, 2.0]},
+    }
+    jobs = [Job(square, {"algorithm": "two_layer", "run": run}) for run in runs]
+    assert fig6b.exchanges(Results(jobs, runs.values()), "two_layer") == 1
 
 
 def test_small_experiments_are_not_judged():

@@ -133,7 +133,7 @@ EXPERIMENT = Experiment(
     caption="The two-layer network with at most so many updates of each output per sample, its error "
     "relative to that of the exact fixed point; the grey band is a loss of 10 %. Images: 200 "
     "presentations.",
-    runs=5,
+    runs=3,
     samples=100_000,
     quick=(1, 3_000),
     least=1000,
