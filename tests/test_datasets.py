@@ -180,6 +180,18 @@ def test_scenes_of_a_folder_are_the_first_four_images(tmp_path):
     np.testing.assert_allclose(scenes.S[:, 1], expected)
 
 
+def test_thirteen_photographs_are_taken_in_the_order_of_their_numbers(tmp_path):
+    """A folder as the paper's: 16 bits, 256 x 512 pixels, numbered from 1."""
+    shapes = [(256, 512)] * 13
+    write_tiffs(tmp_path, shapes, np.uint16)
+    (tmp_path / "0.tiff").rename(tmp_path / "13.tiff")
+    scenes = natural_scenes(tmp_path)
+    assert scenes.names == ["1", "2", "3", "4"]
+    assert scenes.S.shape == (63 * 63, 4)
+    np.testing.assert_allclose(scenes.S.min(axis=0), 0)
+    np.testing.assert_allclose(scenes.S.var(axis=0), 1)
+
+
 def test_folders_without_the_images_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no folder"):
         natural_scenes(tmp_path / "missing")

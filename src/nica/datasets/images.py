@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ def natural_scenes(folder: str | Path | None = None) -> Bunch:
     Parameters
     ----------
     folder : path-like, default=None
-        A folder with the photographs as TIFF files, of which the first four by name are taken.
+        A folder with the photographs as TIFF files, of which the first four by name are taken
+        (2.tiff before 10.tiff).
 
     Returns
     -------
@@ -84,10 +86,18 @@ def _patch(image: NDArray[Any], name: str) -> FloatArray:
 def _first_tiffs(folder: Path, count: int) -> list[Path]:
     if not folder.is_dir():
         raise FileNotFoundError(f"no folder {folder}: give one with {count} TIFF images, or None")
-    paths = sorted(p for p in folder.iterdir() if p.suffix.lower() in (".tif", ".tiff"))
+    paths = sorted(
+        (p for p in folder.iterdir() if p.suffix.lower() in (".tif", ".tiff")), key=_by_number
+    )
     if len(paths) < count:
         raise FileNotFoundError(f"{folder} holds {len(paths)} TIFF images: {count} are needed")
     return paths[:count]
+
+
+def _by_number(path: Path) -> list[str | int]:
+    """Name as people sort it: 2.tiff before 10.tiff."""
+    parts = re.split(r"([0-9]+)", path.name.lower())
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)]
 
 
 def _read(reader: Any, path: Path) -> NDArray[Any]:
