@@ -22,6 +22,7 @@ LIMIT = 1e100  #: largest size of an input value; its square must be finite
 ENTRIES = 1 << 18  #: entries of a block: what one thread works on, and one dtype conversion makes
 ROWS = 8192  #: rows of a block at least, so that products of many channels are worth their start
 PART = 1 << 17  #: entries that are worked on at once, so that they stay in the cache
+PART_ROWS = 1024  #: rows of them at least
 
 
 class BadSampleError(ValueError):
@@ -57,10 +58,11 @@ def measure(
     work: Work, raw: NDArray[Any], first: int, skip: bool, chunk: int | None = None
 ) -> Sums:
     """Sums over one block, part by part; its good rows and its bad ones are counted in front."""
-    step = max(256, PART // raw.shape[1])
-    parts = []
+    step = max(PART_ROWS, PART // raw.shape[1])
     bad = 0
-    for start in range(0, len(raw), step):
+
+    def sums(start: int) -> Sums:
+        nonlocal bad
         part = np.ascontiguousarray(raw[start : start + step], dtype=np.float64)
         row = find_bad(part, LIMIT)
         if row >= 0:
@@ -69,8 +71,10 @@ def measure(
             good = np.all(np.abs(part) <= LIMIT, axis=1)
             bad += int(np.sum(~good))
             part = np.ascontiguousarray(part[good])
-        parts.append(work(part))
-    return (np.array([len(raw), bad], dtype=np.float64), *fold(parts, add))
+        return work(part)
+
+    whole = fold(map(sums, range(0, len(raw), step)), add)  # never all parts' sums at once
+    return (np.array([len(raw), bad], dtype=np.float64), *whole)
 
 
 def add(one: Sums, other: Sums) -> Sums:
