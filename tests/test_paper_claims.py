@@ -5,6 +5,7 @@ import pytest
 from helpers import mixture, run_paper, white
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from nica import NICA, NSM, OnlineWhitening
 from nica import equations as eq
@@ -77,17 +78,17 @@ def test_solution_is_a_fixed_point_of_learning():
 
 
 def test_ten_sweeps_suffice():
-    """Discussion: "about ten updates per neuron" give the error of the fixed point."""
+    """Discussion: "about ten updates per neuron" give the error of the fixed point; one does not."""
     data = make_mixture(n_samples=50_000, random_state=4)
-    errors = {
-        sweeps: online_error(
-            data.S,
-            paper_network(dynamics="sweeps", max_sweeps=sweeps, random_state=4).separate(data.X),
-        )[-1]
-        for sweeps in (1, 10, 10_000)
-    }
-    assert errors[10] <= 1.1 * errors[10_000]
-    assert errors[1] > 1.5 * errors[10_000]
+
+    def error(sweeps):
+        model = paper_network(dynamics="sweeps", max_sweeps=sweeps, random_state=4)
+        return online_error(data.S, model.separate(data.X))[-1]
+
+    settled = error(10_000)
+    assert error(10) <= 1.1 * settled
+    with pytest.warns(ConvergenceWarning, match="may be wrong"):  # and the network knows it
+        assert error(1) > 1.5 * settled
 
 
 # ------------------------------------------------------------------------------- locality
