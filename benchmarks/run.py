@@ -43,13 +43,15 @@ def machine() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def speed(quick: bool = False) -> list[dict[str, Any]]:
+def speed(quick: bool = False, processor_time: bool = False) -> list[dict[str, Any]]:
     """A row for each case of bench_speed.py."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "speed.json"
         arguments = ["benchmarks/bench_speed.py", "-q", "--no-header", "--benchmark-disable-gc",
                      "--benchmark-columns=min,rounds", "-p", "no:cacheprovider", "-p", "no:randomly",
                      f"--benchmark-json={path}"]  # fmt: skip
+        if processor_time:
+            arguments += ["--benchmark-timer=time.process_time"]
         if quick:
             arguments += ["-k", "not long and not 100-100 and not 50-200 and not NMF"]
         if pytest.main(arguments) != 0:
@@ -104,6 +106,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=None, help="where 4 GB may be written")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--pages", action="store_true", help="write README and docs/benchmarks.md")
+    parser.add_argument(
+        "--processor-time", action="store_true",
+        help="where other programs run too: time of the processor instead of the clock's; on one core",
+    )  # fmt: skip
     arguments = parser.parse_args()
     quick = arguments.quick
     parts: dict[str, Callable[[], Any]] = {
@@ -113,12 +119,13 @@ def main() -> None:
         "accuracy": lambda: accuracy(quick),
         "million": lambda: million(quick),
         "memmap": lambda: memmap(arguments.folder, quick),
-        "speed": lambda: speed(quick),
+        "speed": lambda: speed(quick, arguments.processor_time),
     }
     unknown = set(arguments.only or ()) - set(parts)
     if unknown:
         parser.error(f"no part {', '.join(sorted(unknown))}: there are {', '.join(parts)}")
     results = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
+    results["processor_time"] = arguments.processor_time
     for name in parts if arguments.only is None else arguments.only:
         print(f"{name} ...", flush=True)
         results[name] = parts[name]()
