@@ -364,3 +364,16 @@ def test_columns_by_name_or_number():
     np.testing.assert_array_equal(text(content, columns=["0"]), [[6.0]])
     np.testing.assert_array_equal(text(content, columns=[0]), [[5.0]])
     np.testing.assert_array_equal(text(content, columns=["2"]), [[7.0]])
+
+
+@pytest.mark.parametrize("ending", ["csv", "ndjson.gz", "npy"])
+def test_the_number_of_rows_can_be_told_from_some(tmp_path, ending):
+    out = tmp_path / f"x.{ending}"
+    with open_sink(out) as sink:
+        sink.write(np.random.default_rng(0).random((400_000, 2)))
+    with open_chunks(out) as chunks:
+        for _ in chunks:
+            assert (
+                0.8 < chunks.expected(chunks.rows_read) / 400_000 < 1.5 or chunks.rows_read < 5000
+            )
+    assert open_chunks(io.BytesIO(b"1,2\n")).expected(1) is None

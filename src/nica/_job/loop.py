@@ -46,8 +46,6 @@ class Run:
     job : Job
     network : StreamNetwork
     position : Position
-    total : int or None
-        Rows that the present stage will go through, if known.
     note : str
         What was decided on the way, for the summary.
     """
@@ -66,7 +64,7 @@ class Run:
         job.check()
         self.job = job
         self.checkpoint = checkpoint
-        self.total: int | None = None
+        self._chunks: Chunks | None = None
         self.note = ""
         self.columns: list[str] | None = None
         self.outcome: Outcome | None = None
@@ -90,6 +88,11 @@ class Run:
                 resume.network, resume.position, resume.mark,
             )  # fmt: skip
         self._first_row = self.position.rows
+
+    @property
+    def total(self) -> int | None:
+        """Rows that the present stage will go through, if that can be told."""
+        return None if self._chunks is None else self._chunks.expected(self.position.rows)
 
     def go(self) -> Outcome:
         """Do what is left; at any end that is not the good one, leave a checkpoint if one is wanted."""
@@ -246,7 +249,7 @@ class Run:
 
     def _input(self, chunks: Chunks, *, learns: bool) -> Iterator[Array]:
         """Chunks, good up to the first bad sample; signals end the wait for the next."""
-        self.total = chunks.n_rows
+        self._chunks = chunks
         self._first_row = self.position.rows
         undecided = learns and self.network._core is None and _auto.is_auto(self.network)
         stream = _auto.gathered(self._waited(chunks)) if undecided else self._waited(chunks)

@@ -58,14 +58,15 @@ class Watcher:
         rows = run.position.rows
         speed = (rows - self._first) / max(now - self._begun, 1e-9)
         parts = [f"{rows:,} rows", f"{_short(speed)}/s"]
-        if run.total:
-            left = (run.total - rows) / max(speed, 1e-9)
+        total = run.total
+        if total:
+            left = max(total - rows, 0) / max(speed, 1e-9)
             parts.append(f"{_time(left)} left")
         if not self._narrow:
             parts.append(_quality(run, X))
         verb = "Learning" if run.position.stage == "learn" else "Separating"
         self._progress.update(
-            self._task, description=verb, total=run.total, completed=rows, text=", ".join(parts)
+            self._task, description=verb, total=total, completed=rows, text=", ".join(parts)
         )
 
 

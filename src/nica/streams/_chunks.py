@@ -104,6 +104,10 @@ class Chunks:
             f"<Chunks of {self.name!r}: {self.format}, rows: {rows}, channels: {self.n_channels}>"
         )
 
+    def expected(self, rows: int) -> int | None:
+        """All rows of the source, if it can be told when so many are done."""
+        return self.n_rows
+
     # ------------------------------------------------------------------------ for the readers
 
     def _choose(self, n_columns: int, names: Sequence[str] | None) -> list[int]:

@@ -68,6 +68,10 @@ class Source:
             return Source(stream, self.name, self.waits)
         return self
 
+    def place(self) -> int:
+        """Bytes taken from a file."""
+        return int(self._stream.tell())
+
     def close(self) -> None:
         """Close what is below."""
         self._stream.close()
@@ -223,6 +227,13 @@ class TextReader(Chunks):
                 return end, text[begin:end].removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
             begin = end
         return len(text), b""
+
+    def expected(self, rows: int) -> int | None:
+        """Rows by the share of the file that was read for those that are done; packed ones too."""
+        if self._path is None or not self._path.is_file():
+            return None
+        share = self._source.place() / max(1, self._path.stat().st_size)
+        return round(rows / share) if share > 0 else None
 
     def close(self) -> None:
         """Close the file; standard input stays as it is."""
