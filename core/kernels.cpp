@@ -43,14 +43,28 @@ Network* create(const Config& c) {
     return new Stacked<Dynamic, Whitening<Dynamic>>(c);
 }
 
-static long find_bad(const double* X, long rows, long columns, double limit) {
-    for (long i = 0; i < rows; ++i) {
-        const double* x = X + i * columns;
-        bool good = true;
-        for (long j = 0; j < columns; ++j) good &= magnitude(x[j]) <= limit;
-        if (!good) return i;
+// Whole registers first, many rows at a time; which row is at fault is asked only if one is.
+static bool all_good(const double* x, long n, double limit) {
+    constexpr int width = native_width;
+    using Lane = LaneOf<width>::type;
+    auto within = Lane{} == 0;
+    long i = 0;
+    for (; i + width <= n; i += width) {
+        Lane v;
+        std::memcpy(&v, x + i, sizeof v);
+        within &= (v <= limit) & (v >= -limit);
     }
-    return -1;
+    bool good = true;
+    for (int j = 0; j < width; ++j) good &= within[j] != 0;
+    for (; i < n; ++i) good &= magnitude(x[i]) <= limit;
+    return good;
+}
+
+static long find_bad(const double* X, long rows, long columns, double limit) {
+    if (all_good(X, rows * columns, limit)) return -1;
+    long row = 0;
+    while (all_good(X + row * columns, columns, limit)) ++row;
+    return row;
 }
 
 static double seconds() {

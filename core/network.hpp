@@ -12,7 +12,7 @@ namespace NICA_VARIANT {
 constexpr int revival_interval = 16;  // learned samples between two looks for lost neurons
 constexpr double hopeless = 1e200;    // squared distance beyond which a sample has no weight at all
 
-// Counters and scalars: saved as one array of doubles, named in this order in networks/_state.py.
+// Counters and scalars: saved as one array of doubles, named in this order in networks/_stream.py.
 template <class Scalar> struct Counters {
     Scalar t = {};          // samples learned
     Scalar seen = {};       // samples seen
@@ -63,67 +63,20 @@ template <class S> struct Temporaries {
 template <class S, class First> class Stacked final : public Network {
   public:
     explicit Stacked(const Config& c)
-        : config(c), state(c), temporaries(c), watch(c), pivoting(c.d), outputs(c.separate ? c.d : c.l) {
+        : config(c), state(c), temporaries(c), watch(c), pivoting(c.d), outputs(c.separate ? c.d : c.l),
+          per_source(1.0 / c.d), revival_rate(1.0 / c.revival) {
         state.now.target = c.hold;
         resize_held(c.hold);
     }
     ~Stacked() override { std::free(held); }
 
-    // Layer 2 works on one sample while layer 1 works on the next: neither waits for the other, so that
-    // their chains of dependent operations overlap in the processor. Each layer sees its samples in
-    // order, and nothing is left waiting when the call ends: the results are those of one by one.
+    // Whether start="warm" is known to the compiler: the loop has no branch for it.
     Outcome run(const double* X, long n, double* Y) override {
-        typename S::template Local<Layers<S, First>> s = state;
-        typename S::template Local<Temporaries<S>> t = temporaries;
-        const Config c = config;
-        Outcome outcome = {n, done};
-        const double* before = &state.last[0];
-        for (long row = 0; row < n; ++row) {
-            const double* x = X + row * c.k;
-            double* y = Y ? Y + row * outputs : nullptr;
-            bool same = false;
-            if (c.robust) {
-                same = s.now.seen > 0 && equal(x, before, c.k);
-                before = x;
-                s.now.repeats = same ? s.now.repeats + 1 : 0;
-                s.now.seen += 1;
-                if (__builtin_expect(s.now.started == 0, 0)) {
-                    if (y) clear(y);
-                    if (!same && hold(s, x)) {
-                        outcome = {row + 1, held_enough};
-                        break;
-                    }
-                    continue;
-                }
-            } else {
-                s.now.seen += 1;
-            }
-            settle_first(s, t, x);
-            const Share share = c.robust ? judge(s, t, x, same) : Share{1, false};
-            second(s, t);
-            hand_over(s, t, x, y, share.weight);
-            if (share.weight > 0) learn_first(s, t, share.weight);
-            if (__builtin_expect(share.restart, 0)) {
-                outcome = {row + 1, held_enough};
-                break;
-            }
-        }
-        second(s, t);
-        if (outcome.rows > 0) {
-            const double* x = X + (outcome.rows - 1) * c.k;
-            for (int j = 0; j < c.k; ++j) s.last[j] = x[j];
-        }
-        if (s.now.poison != 0) outcome.event = overflow;
-        S::keep(state, s);
-        return outcome;
+        return config.robust ? pass<true>(X, n, Y) : pass<false>(X, n, Y);
     }
 
     void apply(const double* X, long n, double* Y) override {
-        for (long row = 0; row < n; ++row) {
-            settle_first(state, temporaries, X + row * config.k);
-            hand_over(state, temporaries, X + row * config.k, Y + row * outputs, 0);
-            second(state, temporaries);
-        }
+        return config.robust ? respond<true>(X, n, Y) : respond<false>(X, n, Y);
     }
 
     int fields(Field* out) override {
@@ -169,12 +122,12 @@ template <class S, class First> class Stacked final : public Network {
     Watch watch;
     Pivoting pivoting;
     int outputs;
+    const double per_source, revival_rate;
     double* held = nullptr;
     long capacity = 0;
 
     using All = Layers<S, First>;
 
-    double* now_last() { return &state.last[0]; }
     static NICA_INLINE bool equal(const double* x, const double* y, int n) {
         if (x[0] != y[0]) return false;
         for (int j = 1; j < n; ++j)
@@ -190,18 +143,76 @@ template <class S, class First> class Stacked final : public Network {
         s.now.held += 1;
         return s.now.held >= s.now.target;
     }
+
+    // Layer 2 works on one sample while layer 1 works on the next: neither waits for the other, so that
+    // their chains of dependent operations overlap in the processor. Each layer sees its samples in
+    // order, and nothing is left waiting when the call ends: the results are those of one by one.
+    template <bool robust> Outcome pass(const double* X, long n, double* Y) {
+        typename S::template Local<Layers<S, First>> s = state;
+        typename S::template Local<Temporaries<S>> t = temporaries;
+        const Config c = config;
+        Outcome outcome = {n, done};
+        const double* before = &state.last[0];
+        for (long row = 0; row < n; ++row) {
+            const double* x = X + row * c.k;
+            double* y = Y ? Y + row * outputs : nullptr;
+            bool same = false;
+            if (robust) {
+                same = s.now.seen > 0 && equal(x, before, c.k);
+                before = x;
+                s.now.repeats = same ? s.now.repeats + 1 : 0;
+                s.now.seen += 1;
+                if (__builtin_expect(s.now.started == 0, 0)) {
+                    if (y) clear(y);
+                    if (!same && hold(s, x)) {
+                        outcome = {row + 1, held_enough};
+                        break;
+                    }
+                    continue;
+                }
+            } else {
+                s.now.seen += 1;
+            }
+            settle_first<robust>(s, t, x);
+            const Share share = robust ? judge(s, t, x, same) : Share{1, false};
+            second<robust>(s, t);
+            hand_over(s, t, x, y, share.weight);
+            if (share.weight > 0) learn_first<robust>(s, t, share.weight);
+            if (__builtin_expect(share.restart, 0)) {
+                outcome = {row + 1, held_enough};
+                break;
+            }
+        }
+        second<robust>(s, t);
+        if (outcome.rows > 0) {
+            const double* x = X + (outcome.rows - 1) * c.k;
+            for (int j = 0; j < c.k; ++j) s.last[j] = x[j];
+        }
+        if (s.now.poison != 0) outcome.event = overflow;
+        S::keep(state, s);
+        return outcome;
+    }
+
+    template <bool robust> void respond(const double* X, long n, double* Y) {
+        for (long row = 0; row < n; ++row) {
+            settle_first<robust>(state, temporaries, X + row * config.k);
+            hand_over(state, temporaries, X + row * config.k, Y + row * outputs, 0);
+            second<robust>(state, temporaries);
+        }
+    }
+
     // What a sample counts, and whether enough samples are held for a restart.
     struct Share {
         double weight;
         bool restart;
     };
 
-    NICA_INLINE void settle_first(All& s, Temporaries<S>& t, const double* x) {
+    template <bool robust> NICA_INLINE void settle_first(All& s, Temporaries<S>& t, const double* x) {
         S::load(x, t.z);
         for (int q = 0; q < s.one.K.lanes; ++q) t.z.q[q] *= s.gain.q[q];
         if (!config.whiten) {
             for (int q = 0; q < s.one.L.lanes; ++q) t.first.h.q[q] = t.z.q[q];
-        } else if (config.robust) {
+        } else if (robust) {
             s.one.settle_exact(t.z, t.first);
         } else {
             s.one.settle(t.z, t.first);
@@ -236,31 +247,35 @@ template <class S, class First> class Stacked final : public Network {
             return {0, false};
         }
         s.now.outliers += weight < 1;
-        s.now.spread += weight * (squares - s.now.spread) / c.revival;
+        s.now.spread += weight * (squares - s.now.spread) * revival_rate;
         if (__builtin_expect(weight == 0, 0)) s.now.t += 1;
         return {weight, false};
     }
 
-    NICA_INLINE void learn_first(All& s, Temporaries<S>& t, double weight) {
+    template <bool robust> NICA_INLINE void learn_first(All& s, Temporaries<S>& t, double weight) {
         const Config& c = config;
         const double time = s.now.t += 1;
         t.waiting.time = time;
         const double mean_rate = weight * larger(1 / time, c.rate_minimum);
         const double rate = weight * larger(1 / (c.rate_a + c.rate_b * time), c.rate_minimum);
         if (!c.whiten) {
-            if (!c.robust) s.now.spread += (distance(s, t) - s.now.spread) / c.revival;
+            if (!robust) s.now.spread += (distance(s, t) - s.now.spread) * revival_rate;
             for (int q = 0; q < s.one.K.lanes; ++q)
                 s.one.x_bar.q[q] += mean_rate * t.first.e.q[q];
             return;
         }
-        if (c.robust) s.one.learn_exact(t.first, rate, mean_rate);
+        if (robust) s.one.learn_exact(t.first, rate, mean_rate);
         else {
             s.one.learn(t.z, t.first, rate, mean_rate);
-            s.now.spread += (S::dot(s.one.L, t.first.dh, t.first.dh) / c.d - s.now.spread) / c.revival;
+            const double squares = S::dot(s.one.L, t.first.dh, t.first.dh) * per_source;
+            s.now.spread += (squares - s.now.spread) * revival_rate;
+            s.now.poison += 0 * squares;
         }
-        s.now.poison += 0 * S::dot(s.one.L, t.first.dh, t.first.dh);
-        if (__builtin_expect(std::ptrdiff_t(time) % check_interval == 0, 0)) s.one.check();
-        if (__builtin_expect(std::ptrdiff_t(time) % mean_interval == 0, 0)) s.one.renew_means(c.robust);
+        const std::ptrdiff_t count = std::ptrdiff_t(time);
+        if (__builtin_expect(count % 16 == 0, 0)) {
+            if (s.one.check_is_due(count, rate)) s.one.check();
+            if (count % mean_interval == 0) s.one.renew_means(robust);
+        }
     }
 
     NICA_INLINE void hand_over(const All& s, Temporaries<S>& t, const double* x, double* y,
@@ -276,14 +291,14 @@ template <class S, class First> class Stacked final : public Network {
     }
 
     // Layer 2, for the sample that waits.
-    NICA_INLINE void second(All& s, Temporaries<S>& t) {
+    template <bool robust> NICA_INLINE void second(All& s, Temporaries<S>& t) {
         const Config& c = config;
         if (!t.waiting.x) return;
         s.two.settle(t.waiting.h, t.second, pivoting);
         if (t.waiting.y) S::store(t.second.y, t.waiting.y);
         const double w = t.waiting.weight, time = t.waiting.time;
         if (w > 0) {
-            if (c.robust) s.two.bound(t.waiting.h, t.second);
+            if (robust) s.two.bound(t.waiting.h, t.second);
             double forgetting = 1 - w * (1 - c.separation_b), floor = c.separation_a;
             if (c.in_time) floor = c.separation_a + c.separation_b * time;
             if (c.memory_growth > 0) {
@@ -291,7 +306,7 @@ template <class S, class First> class Stacked final : public Network {
                 floor = c.memory_first;
             }
             s.two.learn(t.waiting.h, t.second, w, forgetting, floor, c.in_time);
-            s.two.watch(t.second, w / c.revival);
+            s.two.watch(t.second, w * revival_rate);
             if (__builtin_expect(std::ptrdiff_t(time) % watch_interval == 0, 0) && w == 1)
                 watch.note(t.waiting.x, t.second.y, t.second.slack);
             s.now.poison += 0 * S::dot(s.two.D, t.second.y, t.second.beta);
@@ -299,7 +314,7 @@ template <class S, class First> class Stacked final : public Network {
                 s.now.all_fired = s.two.note_fired(t.second);
                 if (c.flip) s.two.flip_silent(time);
             }
-            if (c.robust && c.flip && std::ptrdiff_t(time) % revival_interval == 0)
+            if (robust && c.flip && std::ptrdiff_t(time) % revival_interval == 0)
                 s.now.revived += s.two.revive(time, c.revival);
             if (__builtin_expect(std::ptrdiff_t(time) % check_interval == 0, 0)) s.two.check();
         }

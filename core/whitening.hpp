@@ -130,6 +130,11 @@ template <class S> struct Whitening {
     double residual() { return identity_error<S>(P, W_hg); }
     void invert_weights() { invert<S>(W_hg, P); }
 
+    // The faster P changes, the sooner it errs. A check costs about as much as L samples.
+    bool check_is_due(std::ptrdiff_t time, double rate) const {
+        const int often = (rate > 1e-3 ? 16 : 64) * ((L.n + 15) / 16);
+        return time % (rate > 3e-5 && often < check_interval ? often : check_interval) == 0;
+    }
     void check() {
         if (!(residual() <= inverse_tolerance)) invert_weights();
     }
@@ -284,6 +289,7 @@ struct GeneralWhitening {
 
     // Nothing derived is kept.
     double residual() const { return 0; }
+    bool check_is_due(std::ptrdiff_t, double) const { return false; }
     void check() {}
     void renew_means(bool) {}
     void restored(bool, bool) {}
