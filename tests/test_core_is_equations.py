@@ -52,6 +52,12 @@ def steady(size, whitening, half_life):
     return (4 / size["alpha"] ** 2, whitening[1]), None
 
 
+def steady_second(size, separation):
+    """Floor of layer 2's activity at which its learning is stable: such directions are as loud as 1 / alpha."""
+    a, b = separation
+    return (a, b) if size["m"] >= size["l"] else (a / size["alpha"] ** 2, b)
+
+
 def layer_1(size):
     return {"n_components": size["d"], "n_whitened": size["l"], "n_interneurons": size["m"],
             "alpha": size["alpha"]}  # fmt: skip
@@ -81,6 +87,7 @@ def assert_second_layer(model, state, tolerance=1e-9):
 @given(sizes(), seeds, rates, activities, half_lives, st.booleans())
 def test_paper_start(size, seed, whitening, separation, half_life, flip):
     whitening, half_life = steady(size, whitening, half_life)
+    separation = steady_second(size, separation)
     _, X = mixture(seed, 150, size["d"], size["k"])
     model = NICA(
         **layer_1(size), start="paper", whitening_rate=Time(*whitening),
