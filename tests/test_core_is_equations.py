@@ -53,7 +53,7 @@ def steady(size, whitening, half_life):
 
 
 def steady_second(size, separation):
-    """Floor of layer 2's activity at which its learning is stable: such directions are as loud as 1 / alpha."""
+    """Rates of layer 2 at which learning is stable: such directions are as loud as 1 / alpha."""
     a, b = separation
     return (a, b) if size["m"] >= size["l"] else (a / size["alpha"] ** 2, b)
 
