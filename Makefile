@@ -42,7 +42,7 @@ docs: .venv/has-docs
 	@echo "Wrote docs/_build/index.html"
 
 clean:
-	rm -rf .venv build dist docs/_build nica-demo.html .coverage htmlcov \
+	rm -rf .venv build dist docs/_build docs/gallery nica-demo.html .coverage htmlcov \
 		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 .venv/ready: tools/make-venv

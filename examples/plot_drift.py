@@ -3,8 +3,8 @@ A mixture that drifts
 =====================
 
 The sensors move, and the mixing turns by one radian in 40,000 samples. A network that remembers everything
-averages over mixtures that are gone. ``half_life`` makes it forget: a tenth of the time that a turn by one
-radian takes is a good value.
+averages over mixtures that are gone. ``half_life`` makes it forget: short ones forget too much, long ones lag
+behind, and :func:`nica.estimate_drift` proposes one in between.
 """
 
 import matplotlib.pyplot as plt
@@ -25,13 +25,16 @@ for start in range(0, T, 100):
     A = expm(start / RADIAN * axis) @ nica.datasets.MIXING_3
     X[start : start + 100] = S[start : start + 100] @ A.T
 
+drift = nica.estimate_drift(X)
+print(drift)
+
 # %%
 # Error over windows of 2,000 samples, outputs put into the order of the sources in each:
 WINDOW = 2000
 t = np.arange(WINDOW, T + 1, WINDOW)
 with style():
     figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-    for number, half_life in enumerate((None, RADIAN // 10, 300)):
+    for number, half_life in enumerate((None, round(drift.half_life), 8 * round(drift.half_life))):
         Y = nica.NICA(3, half_life=half_life, random_state=0).separate(X)
         error = [nica.metrics.match_sources(S[i - WINDOW : i], Y[i - WINDOW : i]).error for i in t]
         ax.semilogy(t, error, color=colors(3)[number], label=f"half_life={half_life}")

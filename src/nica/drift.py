@@ -127,7 +127,8 @@ def estimate_drift(X: Any, n_components: int | None = None, *, random_state: int
     jumps = [
         jump for m, steps in sorted(seen.items(), reverse=True) if (jump := _jump(steps, n / m))
     ]
-    return _conclude(seen[number], n, d, number, jumps[0] if jumps else None)
+    stretch = _stretch(X, covariance, number)
+    return _conclude(seen[number], n, d, number, jumps[0] if jumps else None, stretch)
 
 
 def _sharpest(seen: dict[int, Array]) -> int:
@@ -156,7 +157,27 @@ def _mean(steps: Array) -> tuple[float, float]:
     return float(np.mean(quiet)), float(np.std(quiet, ddof=1) / math.sqrt(len(quiet)))
 
 
-def _conclude(steps: Array, n: int, d: int, number: int, jump: int | None) -> Drift:
+def _stretch(X: Array, covariance: Array, number: int) -> float:
+    """Change of the covariance per sample, where the whole record is white: rms row of its matrix.
+
+    As with the turns, even and odd samples measure it twice, and their product has no bias.
+    """
+    values, axes = np.linalg.eigh(covariance)
+    kept = values > 1e-9 * values[-1]
+    white = (axes[:, kept] / np.sqrt(values[kept])).T
+    edges = np.linspace(0, len(X), number + 1).astype(int)
+    even, odd = (
+        np.array([np.cov(white @ X[a + i : b : 2].T) for a, b in itertools.pairwise(edges)])
+        for i in (0, 1)
+    )
+    steps = np.diff(even.reshape(number, -1), axis=0) * np.diff(odd.reshape(number, -1), axis=0)
+    squares, error = _mean(steps.sum(axis=1) / len(white))
+    return math.sqrt(squares) / (len(X) / number) if squares > SURE * error else 0.0
+
+
+def _conclude(
+    steps: Array, n: int, d: int, number: int, jump: int | None, stretch: float
+) -> Drift:
     window = n / number
     squares, error = _mean(steps)
     most = math.sqrt(max(squares + 2 * error, 0.0)) / window
@@ -169,7 +190,7 @@ def _conclude(steps: Array, n: int, d: int, number: int, jump: int | None) -> Dr
         return Drift(0.0, most / 2, most, follow, jump, number, why)
     rate = math.sqrt(squares) / window
     spread = error / (2 * math.sqrt(squares)) / window
-    follow = max(_followed(1 / rate), 10.0 * d)
+    follow = max(_followed(1 / rate, stretch, d), 10.0 * d)
     why = (
         f"the mixture turns by {rate:.2g} ± {spread:.1g} radians per sample (a radian in "
         f"{1 / rate:,.0f}): follow it with half_life={follow:.0f}.{said}"
@@ -177,9 +198,15 @@ def _conclude(steps: Array, n: int, d: int, number: int, jump: int | None) -> Dr
     return Drift(rate, spread, most, follow, jump, number, why)
 
 
-def _followed(turn: float) -> float:
-    """The best half-life, measured (benchmarks/drift.py): longer ones lag, shorter ones forget."""
-    return max(0.1 * turn, 4.0 * math.exp(0.6 * math.log(turn)))
+def _followed(turn: float, stretch: float, d: int) -> float:
+    """The best half-life, measured (benchmarks/drift.py): longer ones lag, shorter ones forget.
+
+    Layer 2 follows a turn quickly, and forgetting may be slow. Layer 1 lags behind a covariance that
+    changes by ``stretch`` in a sample: per source, forgetting costs .27 d/h and the lag .83 (h stretch)²,
+    whose sum is least at h = (.163 d / stretch²)^(1/3).
+    """
+    turned = max(0.1 * turn, 4.0 * math.exp(0.6 * math.log(turn)))
+    return min(turned, (0.163 * d / stretch**2) ** (1 / 3)) if stretch else turned
 
 
 def _steps(X: Array, covariance: Array, d: int, number: int, seed: int) -> Array | None:

@@ -44,9 +44,9 @@ class Display:
         """
         with own_style() if ax is None else contextlib.nullcontext():
             if ax is None:
-                from matplotlib.figure import Figure
+                from matplotlib import pyplot
 
-                self.figure_ = Figure(figsize=self._size(), layout="constrained")
+                self.figure_ = pyplot.figure(figsize=self._size(), layout="constrained")
                 self.ax_ = self.figure_.subplots(**self._grid())
             else:
                 self.figure_ = ax.figure
