@@ -175,9 +175,7 @@ def _stretch(X: Array, covariance: Array, number: int) -> float:
     return math.sqrt(squares) / (len(X) / number) if squares > SURE * error else 0.0
 
 
-def _conclude(
-    steps: Array, n: int, d: int, number: int, jump: int | None, stretch: float
-) -> Drift:
+def _conclude(steps: Array, n: int, d: int, number: int, jump: int | None, stretch: float) -> Drift:
     window = n / number
     squares, error = _mean(steps)
     most = math.sqrt(max(squares + 2 * error, 0.0)) / window
