@@ -234,7 +234,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="fresh unless given")
     parser.add_argument("--quick", action="store_true", help="few problems, no large file")
     parser.add_argument("--records", type=Path, help="file for a line of JSON for each problem")
-    parser.add_argument("--read", type=Path, help="take the problems of an earlier --records")
+    parser.add_argument("--read", type=Path, help="take the problems of earlier --records")
     parser.add_argument("--only", default="verdicts,unseen,ranks,images,speed")
     parser.add_argument("--out", type=Path, help="JSON of the summary; an older one is added to")
     parser.add_argument("--docs", action="store_true", help="write the tables into docs/trust.md")
@@ -248,7 +248,7 @@ def main() -> None:
     found["seed"] = seed
     if a.read:
         earlier = [json.loads(line) for line in a.read.read_text().splitlines()]
-        found["seed"] = seed = earlier[0]["seed"][0]
+        found["seed"] = " and ".join(str(s) for s in sorted({r["seed"][0] for r in earlier}))
         for name, kinds in (("seen", KINDS), ("unseen", UNSEEN)):
             rows = [r for r in earlier if r["kind"] in kinds]
             if rows:
