@@ -45,7 +45,7 @@ print("neurons and haze:", match.correlation.round(3))
 
 with style():
     names = [f"neuron {i + 1}" for i in range(NEURONS)] + ["haze"]
-    SourcesDisplay.from_data(Y[:3000], S[:3000], names=names)
+    SourcesDisplay.from_data(Y[:3000], (S / S.std(axis=0))[:3000], names=names)
     plt.show()
 
 # %%

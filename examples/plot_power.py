@@ -53,7 +53,7 @@ for name, r in zip(names, match.correlation, strict=True):
     print(f"{name:>13} {r:.3f}")
 
 with style():
-    SourcesDisplay.from_data(Y[-1500:], S[-1500:], names=names)
+    SourcesDisplay.from_data(Y[-1500:], (S / S.std(axis=0))[-1500:], names=names)
     plt.show()
 
 # %%
