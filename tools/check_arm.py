@@ -20,7 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from nica import NICA, NSM, OnlineWhitening
+from nica import (
+    NICA,
+    NSM,
+    LinskerICA,
+    NonnegativePCA,
+    OnlineFastICA,
+    OnlineInfomax,
+    OnlineWhitening,
+)
 from nica._core import Network
 from nica.datasets import mixing, sparse_uniform
 from nica.rates import Activity, Time
@@ -44,6 +52,10 @@ CASES: list[tuple[Any, int]] = [  # networks and their numbers of channels
     (NICA(5, separation_rate=Activity(20, 0.95)), 5),
     (OnlineWhitening(5), 8),
     (NSM(3), 3),
+    (NonnegativePCA(3), 3),
+    (OnlineFastICA(4), 4),
+    (OnlineInfomax(), 3),
+    (LinskerICA(), 3),
 ]
 
 
@@ -73,8 +85,9 @@ def main() -> int:
 def difference(program: Path, model: Any, k: int, seed: int) -> float:
     """Largest difference of an output or of the state, relative to the largest entry of its kind."""
     rng = np.random.default_rng(seed)
-    S = sparse_uniform(BEGUN + ROWS, model.n_components, random_state=rng)
-    X = S @ mixing(k, model.n_components, condition=3, random_state=rng).T
+    d = model.get_params().get("n_components", k)
+    S = sparse_uniform(BEGUN + ROWS, d, random_state=rng)
+    X = S @ mixing(k, d, condition=3, random_state=rng).T
     model.set_params(random_state=seed).partial_fit(X[:BEGUN])
     settings, state = model._settings, model._core.get_state()
     X = np.ascontiguousarray(X[BEGUN:])

@@ -11,6 +11,7 @@
 
 namespace nica {
 Network::~Network() = default;
+void Network::note(const double*, const double*, const double*) {}
 extern const Kernels kernels_baseline;
 }  // namespace nica
 
@@ -22,7 +23,7 @@ static const struct { const char* name; int* value; } whole[] = {
     {"whiten", &config.whiten}, {"separate", &config.separate}, {"robust", &config.robust},
     {"dynamics", &config.dynamics}, {"in_time", &config.in_time}, {"hold", &config.hold},
     {"idle", &config.idle}, {"revival", &config.revival}, {"flip", &config.flip},
-    {"max_sweeps", &config.max_sweeps},
+    {"max_sweeps", &config.max_sweeps}, {"rule", &config.rule},
 };
 static const struct { const char* name; double* value; } real[] = {
     {"alpha", &config.alpha}, {"rate_a", &config.rate_a}, {"rate_b", &config.rate_b},
