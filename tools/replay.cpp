@@ -1,4 +1,4 @@
-// Continues a stream from a saved state with the baseline kernels, for another CPU: see tools/check-arm.
+// Continues a stream from a saved state with the baseline kernels, for another CPU: see tools/check_arm.py.
 // Standard input: a line of "name value" pairs of the configuration, ended by "."; then as doubles the
 // number of arrays, each array as name (32 bytes), rows, columns, entries; rows of X, X. Out: Y, the arrays.
 #include <cstdio>
