@@ -24,8 +24,8 @@ from nica.networks._settings import cores, whole
 
 Array = NDArray[np.float64]
 
-WINDOWS = (4, 8, 16, 32)
-LEAST, LEAST_PER_SOURCE = 200, 60  #: samples of a window
+WINDOWS = (4, 8, 16, 32, 64)
+LEAST, LEAST_PER_SOURCE = 200, 40  #: samples of a window
 FAR = 0.3  #: squared radians between windows beyond which they are too long
 SURE = 3.0  #: standard errors from which a drift counts
 JUMP = 8.0  #: times the median step between windows, and
@@ -124,9 +124,9 @@ def estimate_drift(X: Any, n_components: int | None = None, *, random_state: int
         why = "the windows of this record cannot be separated: see nica.diagnose"
         return Drift(0.0, math.inf, math.inf, None, None, 0, why)
     number = _sharpest(seen)
-    jumps = [
-        jump for m, steps in sorted(seen.items(), reverse=True) if (jump := _jump(steps, n / m))
-    ]
+    # Longer windows blur a fast drift.
+    fine = sorted((m for m in seen if m >= number), reverse=True)
+    jumps = [jump for m in fine if (jump := _jump(seen[m], n / m))]
     stretch = _stretch(X, covariance, number)
     return _conclude(seen[number], n, d, number, jumps[0] if jumps else None, stretch)
 
