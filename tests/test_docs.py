@@ -1,0 +1,56 @@
+"""The Python of the pages runs: the blocks of a page one after another, in a folder of its own.
+
+A block that needs what a test cannot have stands behind ``<!-- not run: why -->``. Beside the blocks
+there are files of the names that the pages use, and ``X``, 20,000 samples of three sources.
+"""
+
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nica
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(
+    r"^(?P<not_run><!-- not run: [^\n]+ -->\n+)?```python\n(?P<code>.*?)^```$", re.M | re.S
+)
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if "_build" not in page.parts and "```python" in page.read_text(encoding="utf-8")
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with small files to read, where the process stands."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    X = nica.datasets.make_mixture(n_samples=20_000, random_state=0).X
+    np.save("big.npy", X)
+    for name in ("mix.csv", "mix.parquet", "big.zarr"):
+        with nica.streams.open_sink(name) as sink:
+            sink.write(X)
+    return X
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_of_the_page(page, folder):
+    text = page.read_text(encoding="utf-8")
+    names = {"nica": nica, "X": folder, "__name__": "page"}
+    for block in BLOCK.finditer(text):
+        if block["not_run"] is None:
+            line = text.count("\n", 0, block.start("code"))
+            code = compile("\n" * line + block["code"], str(page), "exec")
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                exec(code, names)
+
+
+def test_every_block_is_seen():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert len(list(BLOCK.finditer(text))) == text.count("```python"), page
