@@ -73,7 +73,9 @@ def failures(plt):
         for column in (model.whitening_ @ A).T:
             reach = 4 * column / np.linalg.norm(column)
             ax.plot([0, reach[0]], [0, reach[1]], "--", color="0.3", linewidth=1)
-        ax.set_title(f"{name}\nworst r = {match.correlation.min():.2f}, diagnosis: {verdict}", size=9)
+        ax.set_title(
+            f"{name}\nworst r = {match.correlation.min():.2f}, diagnosis: {verdict}", size=9
+        )
     return figure
 
 
