@@ -6,6 +6,7 @@ there are files of the names that the pages use, and ``X``, 20,000 samples of th
 
 import re
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -54,3 +55,23 @@ def test_every_block_is_seen():
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         assert len(list(BLOCK.finditer(text))) == text.count("```python"), page
+
+
+def test_the_index_of_equations_names_what_there_is():
+    page = (ROOT / "docs/paper.md").read_text(encoding="utf-8")
+    results = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    rows = page.split("<!-- index")[1].split("<!-- /index")[0].splitlines()[3:]
+    assert len(rows) > 20
+    for row in rows:
+        _, functions, kernel, test, figures = row.strip("|").split("|")
+        for name in re.findall(r"`(.+?)`", functions):
+            module, function = name.rsplit(".", 1)
+            assert callable(getattr(import_module(module), function))
+        file, *words = re.findall(r"`(.+?)`", kernel) or [""]
+        core = (ROOT / "core" / file).read_text(encoding="utf-8") if file else ""
+        assert all(re.search(rf"\b{word}\b", core) for word in words), kernel
+        (test,) = re.findall(r"`(.+?)`", test)
+        where, _, function = test.partition("::")
+        assert f"def {function}" in (ROOT / "tests" / where).read_text(encoding="utf-8"), test
+        for anchor in re.findall(r"results\.md#(\w+)", figures):
+            assert f"({anchor})=" in results
