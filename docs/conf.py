@@ -27,6 +27,7 @@ sphinx_gallery_conf = {
     "copyfile_regex": "^$",
 }
 myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_heading_anchors = 2
 exclude_patterns = ["_build", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
 nitpicky = False
 
