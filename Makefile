@@ -31,6 +31,7 @@ lint: .venv/has-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --strict --config-file= tools/typed_user.py  # as a user's: nica as it is installed
 	PYTHONPATH=src $(BIN)/lint-imports
 	tools/check-kernels
 

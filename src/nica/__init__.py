@@ -14,6 +14,7 @@ _WHERE = {
     "sweep": "replicas", "tune": "tuning",
 }  # fmt: skip
 _MODULES = (
+    "compat",
     "datasets",
     "equations",
     "experiments",
@@ -22,6 +23,7 @@ _MODULES = (
     "offline",
     "plotting",
     "rates",
+    "report",
     "streams",
     "theory",
 )

@@ -1,3 +1,4 @@
+from nica import compat as compat
 from nica import datasets as datasets
 from nica import equations as equations
 from nica import experiments as experiments
@@ -6,6 +7,7 @@ from nica import metrics as metrics
 from nica import offline as offline
 from nica import plotting as plotting
 from nica import rates as rates
+from nica import report as report
 from nica import streams as streams
 from nica import theory as theory
 from nica._config import show_config as show_config
@@ -33,6 +35,7 @@ __all__ = [
     "OnlineInfomax",
     "OnlineWhitening",
     "__version__",
+    "compat",
     "datasets",
     "diagnose",
     "equations",
@@ -45,6 +48,7 @@ __all__ = [
     "offline",
     "plotting",
     "rates",
+    "report",
     "show_config",
     "streams",
     "sweep",

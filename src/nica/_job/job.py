@@ -118,7 +118,7 @@ class Job:
         """The network to begin with."""
         if self.model is None:
             return NICA(**{name: rich(value) for name, value in self.parameters.items()})
-        network = load(self.model)
+        network: StreamNetwork = load(self.model)
         own = {
             name: self.parameters[name] for name in ("on_bad", "missing") if name in self.parameters
         }

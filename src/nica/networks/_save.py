@@ -57,7 +57,7 @@ def save(model: StreamNetwork, path: Any, **notes: str) -> None:
     write_whole(Path(path), to_bytes(arrays, metadata))
 
 
-def load(path: Any) -> StreamNetwork:
+def load(path: Any) -> Any:
     """Read a model that ``save`` wrote.
 
     Parameters
@@ -67,7 +67,7 @@ def load(path: Any) -> StreamNetwork:
     Returns
     -------
     model : NICA, or whatever network was saved
-        It goes on exactly where the saved one stopped.
+        Of any type, for type checkers: say which, ``model: nica.NICA = nica.load(path)``. It goes on exactly where the saved one stopped.
 
     Examples
     --------
