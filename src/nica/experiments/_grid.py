@@ -101,6 +101,16 @@ def search(
     Returns
     -------
     list of Best
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = search(
+    ...         "fig3b", folder, algorithms=["nsm_activity"], runs=1, samples=1000, quick=True, n_jobs=1
+    ...     )
+    >>> found[0].algorithm
+    'nsm_activity'
     """
     if figure not in SEARCHES:
         raise ValueError(f"no grid for {figure!r}: give {' or '.join(SEARCHES)}")

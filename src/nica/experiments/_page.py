@@ -21,6 +21,15 @@ def as_html(done: Sequence[Reproduction]) -> report.Html:
     -------
     Html
         For `nica.report.save`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nica.experiments import reproduce
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     document = as_html(reproduce("fig1", folder, runs=1, samples=200, n_jobs=1))
+    >>> "Fig. 1" in document
+    True
     """
     sections = [report.section(each.experiment.title, *_parts(each)) for each in done]
     return report.page(
@@ -73,6 +82,15 @@ def as_markdown(done: Sequence[Reproduction], images: str, introduction: str) ->
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nica.experiments import reproduce
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = as_markdown(reproduce("fig1", folder, runs=1, samples=200, n_jobs=1), "img", "Runs.")
+    >>> text.splitlines()[0]
+    '# Results'
     """
     all_verdicts = [(each, verdict) for each in done for verdict in each.verdicts]
     parts = ["# Results", introduction, "## In one table"]

@@ -65,6 +65,11 @@ def experiment(name: str) -> Experiment:
     Returns
     -------
     Experiment
+
+    Examples
+    --------
+    >>> experiment("fig3b").title
+    'Fig. 3B: the error while a stream is learned'
     """
     if name not in NAMES:
         raise ValueError(f"unknown figure {name!r}: give {', '.join(NAMES)} or all")

@@ -67,7 +67,8 @@ def load(path: Any) -> Any:
     Returns
     -------
     model : NICA, or whatever network was saved
-        Of any type, for type checkers: say which, ``model: nica.NICA = nica.load(path)``. It goes on exactly where the saved one stopped.
+        It goes on exactly where the saved one stopped. Type checkers take what you say it is:
+        ``model: nica.NICA = nica.load(path)``.
 
     Examples
     --------

@@ -125,7 +125,13 @@ def options(
 
 
 def cores(n_jobs: int | None = None) -> int:
-    """Threads to use: as many as asked for; None or -1 is all cores, -2 all but one."""
+    """Threads to use: as many as asked for; None or -1 is all cores, -2 all but one.
+
+    Examples
+    --------
+    >>> cores(2)
+    2
+    """
     most = int(joblib.cpu_count())
     if n_jobs is None:
         return most

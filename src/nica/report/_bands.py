@@ -30,6 +30,11 @@ def bands(caption: str, low: ArrayLike, high: ArrayLike, names: Sequence[str]) -
     -------
     Html
         A strip for each column.
+
+    Examples
+    --------
+    >>> "<svg" in bands("a stretch is 100 samples", [[0], [0]], [[1], [2]], ["source 0"])
+    True
     """
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
     bottom, top = _span(np.concatenate([low.ravel(), high.ravel(), [0.0]]))
@@ -72,6 +77,11 @@ def spectrum(values: ArrayLike, n_components: int) -> Html:
     -------
     Html
         The figure.
+
+    Examples
+    --------
+    >>> "<svg" in spectrum([50, 20, 1.1, 0.9], 2)
+    True
     """
     shown = np.log10(np.maximum(np.asarray(values, dtype=np.float64)[:MAX_DIRECTIONS], 1e-300))
     bottom, top = int(np.floor(shown.min())), int(np.ceil(shown.max()))
@@ -108,6 +118,12 @@ def picture(data: bytes, text: str) -> Html:
     -------
     Html
         The picture, inside the page.
+
+    Examples
+    --------
+    >>> from nica.report import png
+    >>> "<img" in picture(png([[0, 1]]), "a dark and a light pixel")
+    True
     """
     if data[:8] != b"\x89PNG\r\n\x1a\n":
         raise ValueError("data is no PNG file: save the figure with format='png'")

@@ -45,6 +45,12 @@ def traces(
     -------
     Html
         The panels, side by side where there is room.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> "<svg" in traces({"outputs": np.eye(3)})
+    True
     """
     figures = []
     for caption, signals in panels.items():
@@ -91,6 +97,11 @@ def curve(
     -------
     Html
         The figure.
+
+    Examples
+    --------
+    >>> "<svg" in curve([1, 10, 100], {"error": [1, 0.1, 0.01]}, xlabel="samples", ylabel="error")
+    True
     """
     t = np.log10(np.asarray(x, dtype=np.float64))
     series = {name: np.log10(np.asarray(y, dtype=np.float64)) for name, y in curves.items()}
@@ -146,6 +157,12 @@ def images(rows: Mapping[str, Sequence[ArrayLike]], captions: Sequence[str] | No
     -------
     Html
         The rows as a grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> "<img" in images({"sources": [np.eye(4), np.ones((4, 4))]})
+    True
     """
     n_columns = max(len(row) for row in rows.values())
     cells = []
@@ -175,6 +192,12 @@ def png(image: ArrayLike) -> bytes:
     -------
     bytes
         The file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> png(np.eye(4))[1:4]
+    b'PNG'
     """
     values = np.asarray(image, dtype=np.float64)
     low, high = _span(values)

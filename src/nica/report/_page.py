@@ -34,6 +34,12 @@ def page(title: str, lead: str, *parts: Html) -> Html:
     -------
     Html
         The document, for `save`.
+
+    Examples
+    --------
+    >>> document = page("Run 7", "two sources", paragraph("All is well."))
+    >>> document.startswith("<!DOCTYPE html>")
+    True
     """
     policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
     return Html(
@@ -81,6 +87,15 @@ def save(document: Html, path: str | os.PathLike[str]) -> None:
     ------
     OSError
         The folder is missing or not writable, or the disk is full; nothing is left behind.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "run.html"
+    ...     save(page("Run 7", "two sources"), path)
+    ...     path.exists()
+    True
     """
     path = Path(path)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -93,22 +108,46 @@ def save(document: Html, path: str | os.PathLike[str]) -> None:
 
 
 def section(title: str, *parts: Html) -> Html:
-    """Give some parts a common heading."""
+    r"""Give some parts a common heading.
+
+    Examples
+    --------
+    >>> section("Errors", paragraph("none"))
+    '<section>\n<h2>Errors</h2>\n<p>none</p>\n</section>'
+    """
     return Html(f"<section>\n<h2>{escape(title)}</h2>\n{lines(parts)}\n</section>")
 
 
 def paragraph(text: str) -> Html:
-    """Give a paragraph of text."""
+    """Give a paragraph of text.
+
+    Examples
+    --------
+    >>> paragraph("a < b")
+    '<p>a &lt; b</p>'
+    """
     return Html(f"<p>{escape(text)}</p>")
 
 
 def note(text: str) -> Html:
-    """Give small print."""
+    """Give small print.
+
+    Examples
+    --------
+    >>> note("small print")
+    '<p class="note">small print</p>'
+    """
     return Html(f'<p class="note">{escape(text)}</p>')
 
 
 def verdict(text: str, good: bool | None) -> Html:
-    """Say in one line what came out, marked as good news, bad, or (None) neither."""
+    """Say in one line what came out, marked as good news, bad, or (None) neither.
+
+    Examples
+    --------
+    >>> verdict("it separates", True)
+    '<p class="verdict good">it separates</p>'
+    """
     return Html(f'<p class="verdict {mood(good)}">{escape(text)}</p>')
 
 
@@ -136,6 +175,12 @@ def table(
     -------
     Html
         The table.
+
+    Examples
+    --------
+    >>> found = table(["source", "error"], [["first", 0.25]])
+    >>> "0.25</td>" in found
+    True
     """
     styles = ["name"] * n_names + [""] * (len(columns) - n_names)
     head = "".join(
@@ -156,7 +201,13 @@ def table(
 
 
 def parameters(values: Mapping[str, object]) -> Html:
-    """List names and values, one to a line."""
+    r"""List names and values, one to a line.
+
+    Examples
+    --------
+    >>> parameters({"half_life": 1000})
+    '<dl>\n<dt>half_life</dt><dd>1000</dd>\n</dl>'
+    """
     return Html(
         "<dl>\n"
         + lines(
@@ -167,7 +218,13 @@ def parameters(values: Mapping[str, object]) -> Html:
 
 
 def versions() -> Html:
-    """List what this ran on: nica, Python, the libraries below it, the machine."""
+    """List what this ran on: nica, Python, the libraries below it, the machine.
+
+    Examples
+    --------
+    >>> "<dt>nica</dt>" in versions()
+    True
+    """
     libraries = ("numpy", "scipy", "scikit-learn")
     return parameters(
         {

@@ -54,6 +54,16 @@ def separation(
     -------
     Html
         For `save`. Under 5 MB, however long the run: it says what was left out.
+
+    Examples
+    --------
+    >>> import nica
+    >>> X = nica.datasets.make_mixture(n_samples=2000, random_state=0).X
+    >>> model = nica.NICA(random_state=0)
+    >>> record = nica.report.Record()
+    >>> record.add(X, model.separate(X), model)
+    >>> "<h2>Sources</h2>" in separation(record, model)
+    True
     """
     n = record.n_samples
     k, d = _width(record.last_X), _width(record.last_Y)
@@ -102,6 +112,13 @@ def diagnosed(
     -------
     Html
         For `save`.
+
+    Examples
+    --------
+    >>> import nica
+    >>> X = nica.datasets.make_mixture(n_samples=2000, random_state=0).X
+    >>> "<svg" in diagnosed(nica.diagnose(X))
+    True
     """
     parts = [diagnosis.parts()[0]]
     if diagnosis.outputs is not None and len(diagnosis.outputs):
