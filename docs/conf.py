@@ -38,3 +38,6 @@ html_theme = "pydata_sphinx_theme"
 html_title = "nica"
 html_theme_options = {"show_prev_next": False}
 html_show_sourcelink = False
+html_sidebars = {"*": []}  # only the pages of folders have others beside them
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]

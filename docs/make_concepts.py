@@ -2,7 +2,7 @@
 
 The idea: two sources, their mixture, the whitened mixture. The failures: whitened clouds of two sources
 that break one assumption each, the true axes dashed, those that were found in colour. The diagnosis of a
-mixture whose sources stay away from zero.
+good mixture, and of one whose sources stay away from zero.
 """
 
 import warnings
@@ -86,13 +86,14 @@ def main():
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    S = make_mixture(n_samples=N, random_state=0).S + 2.5
-    X = S @ mixing(8, 3, condition=5, random_state=0).T
-    X += 0.05 * np.random.default_rng(0).standard_normal(X.shape)
+    S = make_mixture(n_samples=N, random_state=0).S
+    A = mixing(8, 3, condition=5, random_state=0)
+    noise = 0.02 * np.random.default_rng(0).standard_normal((N, 8))
     with plotting.style(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # these mixtures are made to fail
         figures = {"idea": idea(plt), "fails": failures(plt)}
-        figures["failed"] = nica.diagnose(X, 3).plot().figure_
+        for name, level in {"ok": 0.0, "failed": 2.5}.items():
+            figures[name] = nica.diagnose((S + level) @ A.T + noise, 3).plot().figure_
         for name, figure in figures.items():
             figure.savefig(OUT / f"concepts-{name}.png", dpi=80, metadata={"Software": None})
     print(f"Wrote {len(figures)} pictures")
