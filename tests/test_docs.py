@@ -75,3 +75,10 @@ def test_the_index_of_equations_names_what_there_is():
         assert f"def {function}" in (ROOT / "tests" / where).read_text(encoding="utf-8"), test
         for anchor in re.findall(r"results\.md#(\w+)", figures):
             assert f"({anchor})=" in results
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_into_the_repository_lead_somewhere(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        assert link.startswith("https://") or (ROOT / link.partition("#")[0]).exists(), link
