@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from pathlib import Path
 
 import dask
 import dask.array as da
@@ -60,9 +61,12 @@ def test_a_dask_array_gives_the_bits_of_its_chunks(local):
     np.testing.assert_array_equal(Y.compute(), expected)
 
 
-def test_a_cluster_gives_the_same_though_a_worker_dies_and_says_when_it_is_lost(local, tmp_path):
+def test_a_cluster_gives_the_same_though_a_worker_dies_and_says_when_it_is_lost(
+    local, tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent)  # its processes import this file
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
     )
     with cluster, Client(cluster) as client:
         before = set(client.run(os.getpid).values())
