@@ -153,15 +153,17 @@ def test_paper_start_with_a_separation_rate_that_falls_with_time(d, seed, a, b):
 @given(sizes(), seeds, st.sampled_from(["sweeps", "ode"]), st.integers(1, 12))
 def test_a_limited_number_of_sweeps_and_of_steps(size, seed, dynamics, max_sweeps):
     """The literal modes, cut off wherever they are: the same unfinished activities."""
+    whitening, _ = steady(size, (100.0, 1.0), None)
     _, X = mixture(seed, 100, size["d"], size["k"])
     model = NICA(
         **layer_1(size), start="paper", dynamics=dynamics, max_sweeps=max_sweeps, dynamics_tol=0,
-        separation_rate=Activity(10, 0.8), random_state=seed,
+        whitening_rate=Time(*whitening), separation_rate=Activity(10, 0.8), random_state=seed,
     )  # fmt: skip
     Y = model.separate(X)
     _, expected, state = run_paper(
-        X, model._seed, **oracle(size), dynamics=dynamics, max_sweeps=max_sweeps, tol=0
-    )
+        X, model._seed, **oracle(size), whitening=whitening, dynamics=dynamics,
+        max_sweeps=max_sweeps, tol=0,
+    )  # fmt: skip
     assert_close(Y, expected)
     assert_first_layer(model, state)
     assert_second_layer(model, state)

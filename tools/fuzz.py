@@ -242,7 +242,9 @@ def changed_model(rng: random.Random, data: bytes, other: bytes) -> bytes:
                 flat[rng.randrange(flat.size)] = rng.choice(
                     (np.nan, np.inf, -1, 0, 1e300, 0.5, 2**40)
                 )
-    notes = {name: text for name, text in metadata.items() if name not in ("format", "model", "sha256")}
+    notes = {
+        name: text for name, text in metadata.items() if name not in ("format", "model", "sha256")
+    }
     metadata["sha256"] = _digest(metadata["model"], arrays, notes)
     return save(arrays, metadata)
 
