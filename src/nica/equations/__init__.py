@@ -19,6 +19,8 @@ Read it in this order:
     What ``start="warm"`` adds to it, so that any scale and any beginning will do. Not in the paper.
 ``rivals``
     The online algorithms that the paper compares itself with.
+``facets_start``
+    For sources that are correlated: reduction about zero, successive projection. Not in the paper.
 
 Errata of the paper that these functions correct
 ------------------------------------------------
@@ -32,6 +34,7 @@ Errata of the paper that these functions correct
   t use the weights from before step t; then the means move, then the weights.
 """
 
+from nica.equations.facets_start import Reduction, cone_unmixing, extreme_points, reduction
 from nica.equations.minibatch import block_outputs, minibatch_nsm, update_sums
 from nica.equations.network import PaperState, paper_start, paper_step, unmixing
 from nica.equations.nsm import (
@@ -81,6 +84,7 @@ from nica.equations.whitening import (
 
 __all__ = [
     "PaperState",
+    "Reduction",
     "RivalState",
     "RobustParameters",
     "RobustState",
@@ -88,6 +92,8 @@ __all__ = [
     "activity_as_printed",
     "block_outputs",
     "bounded",
+    "cone_unmixing",
+    "extreme_points",
     "fastica_step",
     "flip_silent",
     "infomax_step",
@@ -106,6 +112,7 @@ __all__ = [
     "prewhitening_fixed_point",
     "prewhitening_matrix",
     "projected_gradient",
+    "reduction",
     "rival_start",
     "robust_start",
     "robust_step",
