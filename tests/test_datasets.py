@@ -11,11 +11,14 @@ from nica.datasets import (
     MIXING_3,
     MIXING_IMAGES,
     PUBLISHED_SEEDS,
+    abundances,
     background_noise,
+    coactive_traces,
     make_mixture,
     mixing,
     natural_scenes,
     paper_mixing,
+    rectified_gaussian,
     sparse_exponential,
     sparse_uniform,
     two_sources,
@@ -52,15 +55,81 @@ def test_background_has_the_variance_asked_for():
     )
 
 
-@pytest.mark.parametrize("draw", [*SOURCES, lambda n, d, **seed: mixing(n, d, **seed)])
+DEPENDENT = [rectified_gaussian, coactive_traces]
+
+
+@pytest.mark.parametrize("draw", [*SOURCES, *DEPENDENT, lambda n, d, **seed: mixing(n, d, **seed)])
 def test_draws_follow_scikit_learn_s_random_state(draw):
-    same = draw(5, 2, random_state=7)
-    assert np.array_equal(same, draw(5, 2, random_state=7))
-    assert np.array_equal(same, draw(5, 2, random_state=np.random.RandomState(7)))
-    assert not np.array_equal(same, draw(5, 2, random_state=8))
-    first, second = (draw(5, 2, random_state=np.random.default_rng(7)) for _ in range(2))
+    few = 300 if draw is coactive_traces else 5  # its events are rare
+    same = draw(few, 2, random_state=7)
+    assert np.array_equal(same, draw(few, 2, random_state=7))
+    assert np.array_equal(same, draw(few, 2, random_state=np.random.RandomState(7)))
+    assert not np.array_equal(same, draw(few, 2, random_state=8))
+    first, second = (draw(few, 2, random_state=np.random.default_rng(7)) for _ in range(2))
     assert np.array_equal(first, second)
-    assert draw(5, 2).shape == (5, 2)
+    assert draw(few, 2).shape == (few, 2)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.5, 0.9])
+def test_rectified_gaussians_correlate_as_their_integral_says(r):
+    S = rectified_gaussian(400_000, 2, correlation=r, random_state=0)
+    product = (np.sqrt(1 - r**2) + r * (np.pi - np.arccos(r))) / (2 * np.pi)
+    expected = (product - 0.5 / np.pi) / (0.5 - 0.5 / np.pi)
+    assert S.min() == 0
+    np.testing.assert_allclose(S.var(axis=0), 1, atol=0.02)
+    assert np.corrcoef(S.T)[0, 1] == pytest.approx(expected, abs=0.01)
+
+
+@given(seeds, st.integers(2, 6), st.floats(0.1, 10), st.sampled_from([0.0, 2.0]))
+@settings(max_examples=30)
+def test_abundances_are_shares(seed, d, contrast, length):
+    S = abundances((9, 11), d, contrast=contrast, length=length, random_state=seed)
+    assert S.shape == (99, d)
+    assert S.min() >= 0
+    np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-12)
+
+
+def test_contrast_makes_pixels_pure_and_length_makes_maps_smooth():
+    pure = [
+        np.mean(abundances((60, 60), 3, contrast=c, random_state=0).max(axis=1) == 1)
+        for c in (0.3, 1.0, 3.0)
+    ]
+    assert pure[0] < pure[1] < pure[2]
+    step = [
+        np.abs(np.diff(abundances((60, 60), 3, length=n, random_state=0)[:60], axis=0)).mean()
+        for n in (0.0, 2.0, 6.0)
+    ]
+    assert step[0] > step[1] > step[2]
+
+
+def test_traces_fire_together_as_often_as_asked_for():
+    r = []
+    for together in (0.0, 0.5, 1.0):
+        S = coactive_traces(100_000, 3, together=together, random_state=0)
+        assert S.min() == 0
+        assert np.mean(S == 0) > 0.2
+        # events at .01 per sample, of mean size 1 and decay 20: the mean is near .2
+        np.testing.assert_allclose(S.mean(axis=0), 0.2, rtol=0.15)
+        r.append(np.corrcoef(S.T)[np.triu_indices(3, 1)].mean())
+    assert abs(r[0]) < 0.05
+    assert r[0] + 0.2 < r[1] < r[2] - 0.2
+
+
+@pytest.mark.parametrize(
+    ("draw", "options", "message"),
+    [
+        (rectified_gaussian, {"correlation": 1.0}, "correlation=1.0 must be at least 0 and below"),
+        (coactive_traces, {"together": 1.5}, "together=1.5 is a share of the events"),
+        (coactive_traces, {"rate": 0.6}, "rate=0.6 must be above 0 and at most 0.5"),
+        (coactive_traces, {"decay": 0.0}, "decay=0.0"),
+        (lambda n, d, **o: abundances((n, n), d, **o), {"contrast": 0.0}, "contrast=0.0 must be"),
+        (lambda n, d, **o: abundances((n, n), 1, **o), {}, "at least 2 materials"),
+        (lambda n, d, **o: abundances((0, n), d, **o), {}, "0 x 10 array"),
+    ],
+)
+def test_dependent_sources_refuse_what_they_cannot_draw(draw, options, message):
+    with pytest.raises(ValueError, match=message):
+        draw(10, 2, **options)
 
 
 @given(seeds, st.integers(1, 8), st.integers(0, 8), st.floats(1, 1e6))
