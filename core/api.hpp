@@ -5,14 +5,16 @@
 namespace nica {
 
 enum Dynamics : int { exact = 0, sweeps = 1, ode = 2 };
-enum Rule : int { layers = 0, nonnegative_pca = 1, fast_ica = 2, infomax = 3, linsker = 4 };
+enum Rule : int { layers = 0, nonnegative_pca = 1, fast_ica = 2, infomax = 3, linsker = 4, facets = 5 };
 
 struct Config {
     int k, l, m, d;          // channels, principal neurons, interneurons, outputs
     int whiten, separate;    // which layers there are
     int robust;              // start="warm": exact means, outlier weight, revival, restart, idle
     int dynamics;            // Dynamics
-    int rule;                // Rule: the paper's layers, or a rival's rule in place of layer 2
+    int rule;                // Rule: the paper's layers, a rival's rule in place of layer 2, or facets
+    int offset;              // facets: whether each neuron learns an intercept
+    double share_minimum;    // facets: how much of its averages a sample is, at least
     double alpha;            // appendix B; > 0 when l > d
     double rate_a, rate_b, rate_minimum;                   // layer 1: 1 / (a + b t), not below
     int in_time;                                           // layer 2: rate 1 / (a + b t) ...
@@ -86,6 +88,8 @@ struct Kernels {
     // C y - K h where an output is silent. Returns how many rows needed sweeps instead of pivoting.
     long (*rectify)(int d, const double* C, const double* N, double* Y, long n, double* below,
                     double* held);
+    // y_i = exp(x_i), log(x_i) or erfcx(x_i), for which = 0, 1, 2.
+    void (*special)(int which, const double* x, long n, double* y);
 };
 
 }  // namespace nica

@@ -80,6 +80,8 @@ static Config configuration(const nb::dict& o) {
     c.robust = item<bool>(o, "robust");
     c.dynamics = item<int>(o, "dynamics");
     c.rule = item<int>(o, "rule");
+    c.offset = item<bool>(o, "offset");
+    c.share_minimum = item<double>(o, "share_minimum");
     c.alpha = item<double>(o, "alpha");
     c.rate_a = item<double>(o, "rate_a");
     c.rate_b = item<double>(o, "rate_b");
@@ -311,6 +313,10 @@ NB_MODULE(_core, m) {
                                            below.data(), held.data());
     }, nb::arg("C").noconvert(), nb::arg("N").noconvert(), nb::arg("Y").noconvert(),
        nb::arg("below").noconvert(), nb::arg("held").noconvert(), nb::arg("kernels"));
+    m.def("special", [](int which, Row x, OutRow y, const std::string& name) {
+        if (x.shape(0) != y.shape(0)) throw nb::value_error("x and y must have the same length");
+        kernels_named(name).special(which, x.data(), long(x.shape(0)), y.data());
+    }, nb::arg("which"), nb::arg("x").noconvert(), nb::arg("y").noconvert(), nb::arg("kernels"));
     m.def("find_bad", [](Rows X, double limit) {
         nb::gil_scoped_release free;
         static const Kernels& best = *usable().front();  // they all say the same

@@ -4,6 +4,7 @@
 #include "batch.hpp"
 #include "create.hpp"
 #include "network.hpp"
+#include "special.hpp"
 
 #define NICA_STRING_(x) #x
 #define NICA_STRING(x) NICA_STRING_(x)
@@ -67,6 +68,15 @@ static long find_bad(const double* X, long rows, long columns, double limit) {
     return row;
 }
 
+// Function number which of special.hpp: exp, log, erfcx.
+static void special(int which, const double* x, long n, double* y) {
+    for (long i = 0; i < n; i += native_width) {
+        const int some = int(n - i < native_width ? n - i : native_width);
+        const Wide v = load_first<Wide>(x + i, some);
+        store_first(y + i, which == 0 ? exponential(v) : which == 1 ? logarithm(v) : scaled_erfc(v), some);
+    }
+}
+
 static double seconds() {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -122,6 +132,7 @@ const Kernels NICA_KERNELS = {
     NICA_VARIANT::peak,
     NICA_VARIANT::find_bad,
     NICA_VARIANT::rectify,
+    NICA_VARIANT::special,
 };
 
 }  // namespace nica

@@ -27,6 +27,8 @@ class Options(TypedDict):
     robust: bool
     dynamics: int
     rule: int
+    offset: bool
+    share_minimum: float
     alpha: float
     rate_a: float
     rate_b: float
@@ -111,7 +113,7 @@ def options(
     return {
         "k": k, "l": l, "m": m, "d": d,
         "whiten": whiten, "separate": separate, "robust": warm,
-        "dynamics": dynamics[settling], "rule": 0, "alpha": alpha,
+        "dynamics": dynamics[settling], "rule": 0, "alpha": alpha, "offset": False, "share_minimum": 0.0,
         "rate_a": p.rate[0], "rate_b": p.rate[1], "rate_minimum": p.rate_minimum,
         "in_time": in_time, "separation_a": separation[0], "separation_b": separation[1],
         "memory_first": p.memory[0], "memory_growth": p.memory[1] if growing else 0.0,
