@@ -13,6 +13,7 @@
 #include <string>
 
 #include "api.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 
@@ -322,4 +323,17 @@ NB_MODULE(_core, m) {
         static const Kernels& best = *usable().front();  // they all say the same
         return best.find_bad(X.data(), long(X.shape(0)), long(X.shape(1)), limit);
     }, nb::arg("X").noconvert(), nb::arg("limit"));
+    m.def("lines", [](Rows X, std::vector<std::string> before, std::string after, std::string missing) {
+        const Marks marks{std::move(before), std::move(after), std::move(missing)};
+        if (marks.before.size() != X.shape(1)) throw nb::value_error("a mark for each column");
+        PyObject* text = PyBytes_FromStringAndSize(nullptr, Py_ssize_t(marks.most(X.shape(0))));
+        if (!text) throw nb::python_error();
+        char *const begin = PyBytes_AS_STRING(text), *end;
+        {
+            nb::gil_scoped_release free;
+            end = write_lines(X.data(), X.shape(0), marks, begin);
+        }
+        if (_PyBytes_Resize(&text, end - begin)) throw nb::python_error();
+        return nb::steal<nb::bytes>(text);
+    }, nb::arg("X").noconvert(), nb::arg("before"), nb::arg("after"), nb::arg("missing"));
 }

@@ -92,7 +92,7 @@ class Run:
     @property
     def total(self) -> int | None:
         """Rows that the present stage will go through, if that can be told."""
-        return None if self._chunks is None else self._chunks.expected(self.position.rows)
+        return None if self._chunks is None else self._chunks.expected()
 
     def go(self) -> Outcome:
         """Do what is left; at any end that is not the good one, leave a checkpoint if one is wanted."""

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import ParameterGrid
 
 from nica.networks._settings import whole
 from nica.replicas._errors import Errors
@@ -213,6 +212,8 @@ def _estimator(estimator: Any) -> Any:
 
 def _points(grid: Any, estimator: Any) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Every combination of the grid, and the names of its parameters."""
+    from sklearn.model_selection import ParameterGrid  # 120 ms that a diagnosis can do without
+
     points = list(ParameterGrid(grid))
     if not points:
         raise ValueError("grid is empty: give a list of values for some parameter, or {} for none")

@@ -34,22 +34,13 @@ class BareSink(FileSink):
                 f"{str(path)!r} is a folder with other things in it, which would be lost: "
                 "give another name"
             )
-        self.columns = columns
         self.like = like
-        self._width: int | None = None if columns is None else len(columns)
-        super().__init__(path, resume_at)
+        super().__init__(path, resume_at, columns)
         if self.rows_written and resume_at is not None:
             self._width = int(resume_at["bytes"]) // (8 * self.rows_written)
 
     def encode(self, rows: Array) -> Any:
-        """The bare numbers, if there are as many in each row as before."""
-        if self._width is None:
-            self._width = rows.shape[1]
-        if rows.shape[1] != self._width:
-            who = "names of columns" if self.columns and not self.rows_written else "columns before"
-            raise ValueError(
-                f"rows have {rows.shape[1]} columns, but there are {self._width} {who}"
-            )
+        """The bare numbers."""
         return rows.astype("<f8", copy=False).data
 
     def replaces(self, folder: Path) -> bool:

@@ -104,8 +104,8 @@ class Chunks:
             f"<Chunks of {self.name!r}: {self.format}, rows: {rows}, channels: {self.n_channels}>"
         )
 
-    def expected(self, rows: int) -> int | None:
-        """All rows of the source, if it can be told when so many are done."""
+    def expected(self) -> int | None:
+        """All rows of the source, as far as that can be told by now."""
         return self.n_rows
 
     # ------------------------------------------------------------------------ for the readers

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nica.streams._chunks import Array, Chunks, Reading
+from nica.streams._overlap import ahead
 from nica.streams._registry import GZIP, HEAD, ZSTD, need
 
-SIZE = 1 << 22  #: bytes of a file read at once
+SIZE = 1 << 21  #: bytes of a file read at once
 PIPE = 1 << 16  #: bytes of a pipe read at once: what a pipe of Linux holds
 MAX_LINE = 1 << 25  #: bytes of a line; a decompression bomb or binary data has longer ones
 
@@ -147,6 +150,11 @@ def _end_of_line(text: bytes) -> int:
     return cut
 
 
+def _lines_in(text: bytes) -> int:
+    """How many lines end in some text; `bytes.count` takes a sixth of the time of parsing numbers."""
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
+
+
 class TextReader(Chunks):
     """A source of lines; the formats say what the first line means and how a block becomes rows."""
 
@@ -158,6 +166,7 @@ class TextReader(Chunks):
         self._blocks = blocks(self._source)
         self._head = b""
         self._fresh = True
+        self._parsed = self._taken = 0  # rows, and bytes of the file that they took
         first: bytes | None = None
         try:
             for block in self._blocks:
@@ -187,17 +196,28 @@ class TextReader(Chunks):
         return block
 
     def _chunks(self) -> Iterator[Array]:
-        line, skip, first = 1, self.start, True
-        for block in self._all_blocks():
-            body = self._body(block) if first else block
-            line += block.count(b"\n") - body.count(b"\n")
-            rows = self._parse(body, line)
-            line += body.count(b"\n")
-            first = False
+        skip = self.start
+        parsed = self._rows()
+        for rows in parsed if self._source.waits else ahead(parsed):
             skipped = min(skip, len(rows))
             skip -= skipped
             for row in range(skipped, len(rows), self.step):
                 yield rows[row : row + self.step]
+
+    def _rows(self) -> Iterator[Array]:
+        """The rows of each block."""
+        line, first = 1, True
+        self._parsed = self._taken = 0
+        for block in self._all_blocks():
+            body = self._body(block) if first else block
+            if first:
+                line += _lines_in(block[: len(block) - len(body)])
+            rows = self._parse(body, line)
+            self._parsed += len(rows)
+            self._taken = self._source.place() if self._path is not None else 0
+            yield rows
+            line += _lines_in(body)
+            first = False
 
     def _all_blocks(self) -> Iterator[bytes]:
         """All blocks from the beginning; the first has the first line of data, or the header, in it."""
@@ -228,12 +248,11 @@ class TextReader(Chunks):
             begin = end
         return len(text), b""
 
-    def expected(self, rows: int) -> int | None:
-        """Rows by the share of the file that was read for those that are done; packed ones too."""
-        if self._path is None or not self._path.is_file():
+    def expected(self) -> int | None:
+        """Rows by the share of the file that the first of them took; packed ones too."""
+        if self._path is None or not self._path.is_file() or not self._taken:
             return None
-        share = self._source.place() / max(1, self._path.stat().st_size)
-        return round(rows / share) if share > 0 else None
+        return round(self._parsed / self._taken * self._path.stat().st_size)
 
     def close(self) -> None:
         """Close the file; standard input stays as it is."""

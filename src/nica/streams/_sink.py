@@ -35,8 +35,10 @@ class Sink:
 
     format = ""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, columns: list[str] | None = None) -> None:
         self.name = name
+        self.columns = columns
+        self._width = None if columns is None else len(columns)
         self.rows_written = 0
         self._resumable = False
         self._done = False
@@ -48,6 +50,13 @@ class Sink:
             raise ValueError(f"rows have {rows.ndim} dimensions: give (n_samples, n_components)")
         if self._done:
             raise ValueError(f"{self.name!r} was committed or discarded: open it again")
+        if self._width is None:
+            self._width = rows.shape[1]
+        if rows.shape[1] != self._width:
+            what = "names of columns" if self.columns else "columns before"
+            raise ValueError(
+                f"rows have {rows.shape[1]} columns, but there are {self._width} {what}"
+            )
         self._write(rows)
         self.rows_written += len(rows)
 
@@ -123,8 +132,10 @@ class FileSink(Sink):
     Parquet or HDF5 file cut by ``kill -9`` cannot be gone on with, bare rows can.
     """
 
-    def __init__(self, path: Path, resume_at: dict[str, Any] | None) -> None:
-        super().__init__(str(path))
+    def __init__(
+        self, path: Path, resume_at: dict[str, Any] | None, columns: list[str] | None = None
+    ) -> None:
+        super().__init__(str(path), columns)
         self.path = Path(os.path.realpath(path))
         self.part = self.path.with_name(f".{self.path.name}.part")
         self._new = self.part.with_name(f"{self.part.name}.new")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nica._core import lines
 from nica.streams._chunks import Array
 from nica.streams._lines import BadValue, TextReader
 
@@ -107,7 +108,8 @@ class Lines:
     """Rows as JSON: objects if the columns have names, else arrays; what is not finite is null."""
 
     def __init__(self, columns: list[str] | None) -> None:
-        self._keys = None if columns is None else [json.dumps(name) + ": " for name in columns]
+        self.columns = columns
+        self._keys = None if columns is None else [f"{json.dumps(name)}: " for name in columns]
 
     def head(self) -> bytes:
         """Nothing comes before the rows."""
@@ -115,13 +117,7 @@ class Lines:
 
     def rows(self, rows: Array) -> bytes:
         """Lines of some rows."""
-        finite = bool(np.isfinite(rows).all())
-        lines = []
-        for row in rows.tolist():
-            cells = [repr(v) if finite or abs(v) < np.inf else "null" for v in row]
-            if self._keys is None:
-                lines.append(f"[{', '.join(cells)}]\n")
-            else:
-                pairs = map(str.__add__, self._keys, cells)
-                lines.append(f"{{{', '.join(pairs)}}}\n")
-        return "".join(lines).encode()
+        keys = [""] * rows.shape[1] if self._keys is None else self._keys
+        begin, end = "[]" if self._keys is None else "{}"
+        before = [begin + keys[0], *(f", {key}" for key in keys[1:])]
+        return lines(rows, before, f"{end}\n", "null")

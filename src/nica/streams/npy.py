@@ -45,7 +45,6 @@ class Writer(FileSink):
     format = "npy"
 
     def __init__(self, path: Path, resume_at: dict[str, Any] | None, **_: Any) -> None:
-        self._width: int | None = None
         super().__init__(path, resume_at)
         if resume_at is not None and int(resume_at["bytes"]):
             self._file.seek(0)
@@ -60,11 +59,8 @@ class Writer(FileSink):
 
     def encode(self, rows: Array) -> Any:
         """Bare numbers, little endian; the header goes before the first."""
-        if self._width is None:
-            self._width = rows.shape[1]
-            self._header(0, self._width)
-        if rows.shape[1] != self._width:
-            raise ValueError(f"rows have {rows.shape[1]} columns, those before {self._width}")
+        if not self._file.tell():
+            self._header(0, rows.shape[1])
         return rows.astype("<f8", copy=False).data
 
     def finish(self, final: Path) -> Path:

@@ -15,14 +15,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from nica.streams._chunks import Array
+from nica.streams._overlap import Behind
 from nica.streams._registry import need
 from nica.streams._sink import FileSink, Sink
 
 PATIENCE = 1.0  #: seconds that a checkpoint waits for the reader of a pipe
+STEP = 4096  #: rows whose lines fit the cache; so many are written sooner than a thread is told to
 
 
 class Encoder(Protocol):
     """How rows look as text."""
+
+    columns: list[str] | None
 
     def head(self) -> bytes:
         """What comes before the first row."""
@@ -32,20 +36,44 @@ class Encoder(Protocol):
 
 
 class TextSink(FileSink):
-    """A file of lines."""
+    """A file of lines, which a thread writes while the next rows are learned from."""
 
     def __init__(
         self, path: Path, resume_at: dict[str, Any] | None, encoder: Encoder, format: str
     ) -> None:
         self.format = format
         self._encoder = encoder
-        super().__init__(path, resume_at)
+        self._behind = Behind()
+        super().__init__(path, resume_at, encoder.columns)
         if resume_at is None:
             self._file.write(encoder.head())
 
     def encode(self, rows: Array) -> bytes:
         """Lines of some rows."""
         return self._encoder.rows(rows)
+
+    def _write(self, rows: Array) -> None:
+        if len(rows) > STEP:
+            self._behind.do(self._write_steps, rows.copy())  # the caller may use its memory again
+        else:
+            self._behind.wait()
+            super()._write(rows)
+
+    def _write_steps(self, rows: Array) -> None:
+        for first in range(0, len(rows), STEP):
+            super()._write(rows[first : first + STEP])
+
+    def _position(self) -> dict[str, Any]:
+        self._behind.wait()
+        return super()._position()
+
+    def _commit(self) -> None:
+        self._behind.wait()
+        super()._commit()
+
+    def _close(self) -> None:
+        self._behind.end()
+        super()._close()
 
     def finish(self, final: Path) -> Path:
         """Nothing to do, or the compression of the whole: only so is a resumed file the same file."""
@@ -80,7 +108,7 @@ class PipeSink(Sink):
         encoder: Encoder,
         format: str,
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, encoder.columns)
         self._ours = name != "-"
         self.format = format
         self._stream = stream
