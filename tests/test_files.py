@@ -373,7 +373,5 @@ def test_the_number_of_rows_can_be_told_from_some(tmp_path, ending):
         sink.write(np.random.default_rng(0).random((400_000, 2)))
     with open_chunks(out) as chunks:
         for _ in chunks:
-            assert (
-                0.8 < chunks.expected() / 400_000 < 1.5 or chunks.rows_read < 5000
-            )
+            assert 0.8 < chunks.expected() / 400_000 < 1.5 or chunks.rows_read < 5000
     assert open_chunks(io.BytesIO(b"1,2\n")).expected() is None

@@ -57,7 +57,7 @@ def test_a_closed_pipe_ends_it_quietly(tmp_path, lines):
     assert process.returncode == -signal.SIGPIPE
 
 
-@pytest.mark.parametrize("ending", ["npy", "parquet"])
+@pytest.mark.parametrize("ending", ["npy", "csv", "parquet"])
 def test_no_room_is_told_and_nothing_is_lost(tmp_path, lines, ending):
     X = np.tile(lines[0], (10, 1))
     source, out, saved = (tmp_path / name for name in ("x.npy", f"y.{ending}", "run.st"))

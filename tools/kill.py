@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ from nica.streams import open_sink
 
 DOCS = Path(__file__).parent.parent / "docs" / "files.md"
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
+COLUMNS = ("runs", *(number.name for number in SIGNALS), "before a checkpoint")
 KINDS = ("npy", "csv", "parquet", "frozen", "pipe")
 NICA = [sys.executable, "-m", "nica", "separate"]
 QUICK = ["--checkpoint-every", "0.05", "--no-diagnose", "-q"]
@@ -94,11 +96,11 @@ class Case:
             raise AssertionError(said)
         return process.returncode, b"".join(received)
 
-    def once(self, rng: random.Random) -> tuple[int, int]:
-        """A run to its end, however often it is killed; kills, and how many came too early to save."""
+    def once(self, rng: random.Random) -> Counter[str]:
+        """A run to its end, however often it is killed; counts of what happened."""
+        count = Counter({"runs": 1})
         self.out.unlink(missing_ok=True)
         self.saved.unlink(missing_ok=True)
-        kills = early = 0
         kept = b""
         while True:
             resumed = self.saved.exists()
@@ -109,6 +111,7 @@ class Case:
             else:
                 command = [*self.command, "--checkpoint", str(self.saved), *QUICK]
                 kept = b""
+            kills = sum(count[number.name] for number in SIGNALS)
             number = rng.choice(SIGNALS) if kills < 3 else None
             wait = rng.uniform(0.4, 1.1) * self.seconds if number else None
             code, received = self.go(command, wait, number)
@@ -117,8 +120,8 @@ class Case:
                 break
             assert number is not None, f"exit code {code}"
             assert code in (-number, 128 + number), f"exit code {code} after {number.name}"
-            kills += 1
-            early += not self.saved.exists()
+            count[number.name] += 1
+            count["before a checkpoint"] += not self.saved.exists()
             if self.out.exists():  # killed between the rename and the end: little is left to do
                 code, _ = self.go([*NICA, "--resume", str(self.saved), *QUICK], None, None)
                 assert code == 0, code
@@ -127,7 +130,7 @@ class Case:
         assert got == self.expected, "the output differs"
         left = [p for p in self.out.parent.iterdir() if p.name.startswith(f".{self.out.name}")]
         assert not left, left
-        return kills, early
+        return count
 
 
 def feed(process: subprocess.Popen[bytes], source: Path) -> None:
@@ -163,10 +166,10 @@ def full_disk(folder: Path) -> str:
         command = [*NICA, str(folder / "mix.npy"), "--seed", "1", *QUICK]
         subprocess.run([*command, "-o", str(folder / "whole.npy")], check=True)
         saved = folder / "full.st"
+        command += ["--checkpoint", str(saved), "--checkpoint-every", "0"]  # it is full at once
         full = subprocess.run(
-            [*command, "-o", str(disk / "out.npy"), "--checkpoint", str(saved)],
-            capture_output=True, text=True,
-        )  # fmt: skip
+            [*command, "-o", str(disk / "out.npy")], capture_output=True, text=True
+        )
         assert full.returncode == 1, full
         assert full.stderr.startswith("nica: No space left on device"), full.stderr
         assert full.stderr.count("\n") == 1, full.stderr
@@ -202,16 +205,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kill-", dir=options.folder) as name:
         for kind in options.kinds.split(","):
             case = Case(kind, Path(name), options.rows)
-            kills = early = runs = 0
-            while kills < options.kills:
-                more, too_early = case.once(rng)
-                kills, early, runs = kills + more, early + too_early, runs + 1
-            figures[kind] = {"kills": kills, "before_a_checkpoint": early, "runs": runs}
-            print(
-                f"{kind:8s} {kills} kills in {runs} runs ({early} before there was a checkpoint): "
-                "every output the same, bit for bit",
-                flush=True,
-            )
+            count: Counter[str] = Counter(dict.fromkeys(COLUMNS, 0))
+            while sum(count[number.name] for number in SIGNALS) < options.kills:
+                count.update(case.once(rng))
+            figures[kind] = dict(count)
+            told = ", ".join(f"{name} {n}" for name, n in count.items())
+            print(f"{kind:8s} {told}: every output the same, bit for bit", flush=True)
         figures["full disk"] = full_disk(Path(name))
         print(figures["full disk"])
     if options.out:
@@ -223,11 +222,11 @@ def main() -> int:
 
 def table(figures: dict[str, object]) -> str:
     """The figures for the documentation."""
-    lines = ["| kind of run | kills | of them before a checkpoint | runs | outputs that differ |"]
-    lines += ["|---|---|---|---|---|"]
+    lines = [f"| kind of run | {' | '.join(COLUMNS)} | outputs that differ |"]
+    lines += ["|---" * (len(COLUMNS) + 2) + "|"]
     for kind, figure in figures.items():
         if isinstance(figure, dict):
-            lines.append(f"| {kind} | {' | '.join(str(v) for v in figure.values())} | 0 |")
+            lines.append(f"| {kind} | {' | '.join(str(figure[c]) for c in COLUMNS)} | 0 |")
     return "\n".join([*lines, "", str(figures["full disk"])])
 
 

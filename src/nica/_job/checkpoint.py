@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from types import UnionType
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from nica._job.job import Job
 from nica.networks import _save
 from nica.networks._stream import StreamNetwork
+
+T = TypeVar("T")
 
 KEY = "run"
 
@@ -79,10 +82,23 @@ def checkpoint_or_model(path: str) -> Checkpoint | StreamNetwork:
         return network
     try:
         found = json.loads(notes[KEY])
-        job, position = Job.of(found["job"]), Position(**found["position"])
+        job, position = _sound(Job.of(found["job"])), _sound(Position(**found["position"]))
         mark = dict(found["mark"])
-    except (ValueError, KeyError, TypeError) as error:
+        if not job.source or not all(isinstance(one, str) for one in job.source):
+            raise ValueError(f"its source is {job.source!r:.100}")
+        if position.stage not in (LEARN, WRITE, COMMIT):
+            raise ValueError(f"its stage is {position.stage!r:.100}")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(
             f"{path!r} was written by another version of nica ({error}): start again"
         ) from None
     return Checkpoint(job, position, network, mark)
+
+
+def _sound(made: T) -> T:
+    """A dataclass, if its fields have the types that it declares."""
+    for name, hint in get_type_hints(type(made)).items():
+        value = getattr(made, name)
+        if not isinstance(value, hint if isinstance(hint, UnionType) else get_origin(hint) or hint):
+            raise TypeError(f"{name} is {value!r:.100}")
+    return made

@@ -1,4 +1,4 @@
-"""Reading ahead and writing behind: text is made and taken apart by other threads than the one that learns."""
+"""Reading ahead and writing behind: threads take text apart and make it while another learns."""
 
 from __future__ import annotations
 
