@@ -195,10 +195,13 @@ def test_peers_long(benchmark, name):
 def test_one_sample_at_a_time(benchmark, how):
     X = data(3, 3, 2000)
     model = nica.NICA(3, random_state=0).partial_fit(data(3, 3, 20_000))
-    call: Callable[[], Any]
     if how == "separate_one":
         rows = [np.ascontiguousarray(x) for x in X]
-        call = lambda: [model.separate_one(x) for x in rows]  # noqa: E731
+
+        def call() -> None:
+            for x in rows:
+                model.separate_one(x)
+
     elif how == "river, learn and transform":
         from nica.compat.river import Separator
 
@@ -213,7 +216,11 @@ def test_one_sample_at_a_time(benchmark, how):
 
     else:
         chunks = [X[i : i + 1] for i in range(len(X))]
-        call = lambda: [model.partial_fit(chunk) for chunk in chunks]  # noqa: E731
+
+        def call() -> None:
+            for chunk in chunks:
+                model.partial_fit(chunk)
+
     measure(benchmark, call, 5, algorithm=how, d=3, k=3, T=len(X), threads=1)
 
 

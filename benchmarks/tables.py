@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -45,34 +46,37 @@ def slope(rows: list[Row], by: str, value: Callable[[Row], float]) -> float:
     return float(np.polyfit(x, np.log([value(row) for row in rows]), 1)[0])
 
 
+def sample_flops(row: Row) -> float:
+    return step_flops(row["d"], row["k"])
+
+
+def solve_flops(row: Row) -> float:
+    return batch_flops(row["d"], row["k"], row["T"])
+
+
 def exponents(rows: list[Row], cores: int) -> list[tuple[str, str, float, float]]:
     """What, range, measured exponent of time, exponent of the operations over the same range."""
     square = [row for row in select(rows, algorithm=STREAM) if row["d"] == row["k"]]
     batch = select(rows, algorithm="NICA batch", T=100_000, threads=cores)
     million = select(rows, algorithm="NICA batch", d=10, k=10, threads=cores)
-    per_sample = lambda row: step_flops(row["d"], row["k"])  # noqa: E731
-    whole = lambda row: batch_flops(row["d"], row["k"], row["T"])  # noqa: E731
-    time = lambda row: row["seconds"]  # noqa: E731
-    cases: list[tuple[str, list[Row], str, Callable[[Row], float], Callable[[Row], float]]] = [
-        ("stream, d = k", [r for r in square if r["d"] <= 10], "d", lambda r: r["ns"], per_sample),
-        ("stream, d = k", [r for r in square if r["d"] >= 20], "d", lambda r: r["ns"], per_sample),
-        (
-            "stream, d = 50",
-            select(rows, algorithm=STREAM, d=50),
-            "k",
-            lambda r: r["ns"],
-            per_sample,
-        ),
-        ("batch, d = k", [r for r in batch if r["d"] == r["k"] and r["d"] >= 5], "d", time, whole),
-        ("batch, d = 10", [r for r in batch if r["d"] == 10], "k", time, whole),
-        ("batch, d = k = 10", million, "T", time, whole),
+    square_batch = [row for row in batch if row["d"] == row["k"] and row["d"] >= 5]
+    wide = select(rows, algorithm=STREAM, d=50)
+    cases: list[tuple[str, list[Row], str, str, Callable[[Row], float]]] = [
+        ("stream, d = k", [r for r in square if r["d"] <= 10], "d", "ns", sample_flops),
+        ("stream, d = k", [r for r in square if r["d"] >= 20], "d", "ns", sample_flops),
+        ("stream, d = 50", wide, "k", "ns", sample_flops),
+        ("batch, d = k", square_batch, "d", "seconds", solve_flops),
+        ("batch, d = 10", [r for r in batch if r["d"] == 10], "k", "seconds", solve_flops),
+        ("batch, d = k = 10", million, "T", "seconds", solve_flops),
     ]
     out = []
-    for name, chosen, by, value, operations in cases:
+    for name, chosen, by, time, operations in cases:
         chosen = list({row[by]: row for row in sorted(chosen, key=lambda r: r[by])}.values())
         if len(chosen) > 1:
             span = f"{by} = {chosen[0][by]:,} to {chosen[-1][by]:,}"
-            out.append((name, span, slope(chosen, by, value), slope(chosen, by, operations)))
+            out.append(
+                (name, span, slope(chosen, by, itemgetter(time)), slope(chosen, by, operations))
+            )
     return out
 
 

@@ -122,13 +122,13 @@ def _estimate(X: Array) -> Rank:
         return Rank(min(k, n - 1), k == 1, 1, k if n > k else max(n - 1, 1), why, np.ones(k))
     noise = 1 / np.diag(np.linalg.inv(C + NOISELESS * np.diag(variance)))
     spectrum, axes = _spectrum(C, noise)
-    ratios = np.append(spectrum[:-1] / spectrum[1:], 1.0)
+    ratios = _ratios(spectrum)
     gap = int(np.argmax(ratios[:-1])) + 1
     quiet = _quiet(centred, mean, noise, spectrum, axes)
     if gap not in quiet:  # look once more, with the noise that each likely rank leaves
         for r in (int(i) + 1 for i in np.flatnonzero(ratios[:-1] > TAIL)):
             refined = _refined(C, noise, spectrum, axes, r)
-            ratios_r = np.append(refined[1][:-1] / refined[1][1:], 1.0)
+            ratios_r = _ratios(refined[1])
             quiet_r = _quiet(centred, mean, *refined)
             if r in quiet_r and int(np.argmax(ratios_r)) + 1 == r:
                 (noise, spectrum, axes), ratios, quiet, gap = refined, ratios_r, quiet_r, r
@@ -181,6 +181,11 @@ def _spectrum(C: Array, noise: Array) -> tuple[Array, Array]:
     scale = 1 / np.sqrt(noise)
     spectrum, axes = np.linalg.eigh(C * scale * scale[:, None])
     return np.maximum(spectrum[::-1], 1e-13 * spectrum[-1]), axes[:, ::-1]
+
+
+def _ratios(spectrum: Array) -> Array:
+    """How many times the next each eigenvalue is; 1 for the last."""
+    return np.append(spectrum[:-1] / spectrum[1:], 1.0)
 
 
 def _quiet(centred: Array, mean: Array, noise: Array, spectrum: Array, axes: Array) -> list[int]:

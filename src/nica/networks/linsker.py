@@ -30,12 +30,8 @@ class LinskerICA(RivalNetwork):
         Solve for v directly, or iterate the relaxation, as the network would.
     max_sweeps, dynamics_tol
         Limits of the relaxation: steps of all neurons, and largest velocity relative to 1 + largest u.
-    start : {"warm", "paper"}
-        "warm" holds the first max(30, 10 d) samples and reads their scale, so that any unit will do, and
-        each output begins with unit variance; "paper" takes the input as it is, and weights start random
-        and orthonormal.
-    on_bad, tol, max_passes, shuffle, random_state
-        As in ``NICA``. ``fit`` lets the rate fall like 1/t after a few passes.
+    start, on_bad, tol, max_passes, shuffle, random_state
+        As in ``OnlineInfomax``.
 
     Attributes
     ----------

@@ -27,8 +27,8 @@ class NonnegativePCA(RivalNetwork):
         Rate 1/(a + b t). None takes the paper's for this number of outputs (appendix D).
     whiten : bool
         Whether layer 1 of the paper's network stands in front and whitens the stream as it comes. False
-        takes the input for white: whitened offline, as in the paper (`nica.offline.Whitening`), or by
-        ``OnlineWhitening``.
+        takes the input for white, its mean kept: whitened offline, as in the paper
+        (`nica.offline.Whitening`), or by ``OnlineWhitening``.
     start : {"warm", "paper"}
         How layer 1 starts, as in ``OnlineWhitening``.
     flip_silent : bool

@@ -24,14 +24,8 @@ class OnlineFastICA(RivalNetwork):
         Number of outputs; None takes the number of channels. At most that.
     rate : rates.Time or None
         Rate 1/(a + b t). None takes the paper's for this number of outputs (appendix D).
-    whiten : bool
-        Whether layer 1 of the paper's network stands in front and whitens the stream as it comes. False
-        takes the input for white, its mean kept: whitened offline, as in the paper
-        (`nica.offline.Whitening`), or by ``OnlineWhitening``.
-    start : {"warm", "paper"}
-        How layer 1 starts, as in ``OnlineWhitening``.
-    on_bad, tol, max_passes, shuffle, random_state
-        As in ``NICA``. ``fit`` lets the rate fall like 1/t once it no longer gets better.
+    whiten, start, on_bad, tol, max_passes, shuffle, random_state
+        As in ``NonnegativePCA``.
 
     Attributes
     ----------
