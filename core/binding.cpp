@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -119,6 +120,7 @@ class Handle {
         Outcome o;
         {
             nb::gil_scoped_release free;
+            const std::lock_guard<std::mutex> alone(busy);
             o = network->run(X.data(), long(X.shape(0)), Y ? Y->data() : nullptr);
         }
         return nb::make_tuple(o.rows, o.event);
@@ -140,6 +142,7 @@ class Handle {
         check(Y.shape(1), outputs, "outputs");
         check(Y.shape(0), X.shape(0), "rows");
         nb::gil_scoped_release free;
+        const std::lock_guard<std::mutex> alone(busy);
         network->apply(X.data(), long(X.shape(0)), Y.data());
     }
 
@@ -239,6 +242,7 @@ class Handle {
     const Kernels& kernels;
     Config config;
     std::unique_ptr<Network> network;
+    std::mutex busy;  // its temporaries serve one thread at a time
     int outputs;
     std::vector<double> remembered;
     long remembered_held = 0;

@@ -1,5 +1,7 @@
 """What the networks are for: they whiten, they separate, they follow, and they say when they do not."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from helpers import mixture, white
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from nica import NICA, NSM, OnlineWhitening
+from nica import NICA, NSM, LinskerICA, OnlineFastICA, OnlineWhitening
 from nica.datasets import MIXING_3, make_mixture, mixing, sparse_uniform
 from nica.metrics import match_sources, separation_floor
 
@@ -299,3 +301,16 @@ def test_a_slow_world_is_soon_seen_whole(seed):
     model = OnlineWhitening(3, random_state=0).partial_fit(X)
     assert model._starts <= 8
     assert np.cov(model.whitening_ @ X.T) == pytest.approx(np.eye(3), abs=0.1)
+
+
+@pytest.mark.parametrize("network", [NICA, OnlineWhitening, OnlineFastICA, LinskerICA])
+def test_threads_may_share_a_model_to_transform(network):
+    """As a server would: each has small inputs of its own, and learns nothing."""
+    _, X = mixture(0, 12_000, 5)
+    model = network(random_state=0).partial_fit(X)
+    parts = [X[i : i + 1500] for i in range(0, len(X), 1500)]
+    alone = [model.transform(part).tobytes() for part in parts]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        for _ in range(20):
+            together = pool.map(model.transform, parts)
+            assert [Y.tobytes() for Y in together] == alone
