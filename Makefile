@@ -32,6 +32,7 @@ lint: .venv/has-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy --strict --config-file= tools/typed_user.py  # as a user's: nica as it is installed
+	$(BIN)/python tools/check_types.py
 	PYTHONPATH=src $(BIN)/lint-imports
 	tools/check-kernels
 

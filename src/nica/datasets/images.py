@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Bunch
 
-from nica.datasets.mixtures import MIXING_IMAGES
+from nica.datasets.mixtures import MIXING_IMAGES, Mixture
 from nica.datasets.sources import FloatArray
 
 PATCH, BLOCK = 252, 4  # pixels: the side of an image patch, and of the squares averaged into one
 
 
-def natural_scenes(folder: str | Path | None = None) -> Bunch:
+def natural_scenes(folder: str | Path | None = None) -> Mixture:
     """Four images as sources (section 4.3, Fig. 6).
 
     The middle 252 x 252 pixels of each image, in grey, are averaged over 4 x 4 squares to
@@ -38,7 +37,7 @@ def natural_scenes(folder: str | Path | None = None) -> Bunch:
 
     Returns
     -------
-    Bunch
+    Mixture
         S (3969, 4), X = S @ A.T, A = `MIXING_IMAGES`, shape = (63, 63), names.
 
     Examples
@@ -64,7 +63,7 @@ def natural_scenes(folder: str | Path | None = None) -> Bunch:
     grey = [rgb2gray(image[..., :3]) if np.ndim(image) == 3 else image for image in images]
     S = np.column_stack([_patch(image, name) for image, name in zip(grey, names, strict=True)])
     A = MIXING_IMAGES.copy()
-    return Bunch(X=S @ A.T, S=S, A=A, shape=(PATCH // BLOCK,) * 2, names=names)
+    return Mixture(X=S @ A.T, S=S, A=A, shape=(PATCH // BLOCK,) * 2, names=names)
 
 
 def _patch(image: NDArray[Any], name: str) -> FloatArray:

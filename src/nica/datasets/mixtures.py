@@ -39,6 +39,26 @@ MIXING_3.flags.writeable = MIXING_IMAGES.flags.writeable = False
 PUBLISHED_SEEDS: dict[int, int] = {5: 5, 7: 7, 10: 10}
 
 
+class Mixture(Bunch):
+    """A mixture and its truth: scikit-learn's Bunch, with types.
+
+    ``X = S @ A.T``, unless the function that made it says otherwise; some add more.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_channels)
+        The mixture.
+    S : ndarray of shape (n_samples, n_sources)
+        Its sources.
+    A : ndarray of shape (n_channels, n_sources)
+        The mixing matrix.
+    """
+
+    X: FloatArray
+    S: FloatArray
+    A: FloatArray
+
+
 def mixing(
     n_channels: int,
     n_sources: int | None = None,
@@ -127,7 +147,7 @@ def make_mixture(
     A: ArrayLike | None = None,
     noise: float = 0.0,
     random_state: Random = None,
-) -> Bunch:
+) -> Mixture:
     """Draw sources and mix them: the random datasets of sections 4.1 and 4.2.
 
     Parameters
@@ -153,7 +173,7 @@ def make_mixture(
 
     Returns
     -------
-    Bunch
+    Mixture
         X (n_samples, n_channels), S (n_samples, n_sources), A (n_channels, n_sources); for
         "background" also `background` and `A_background`, which hold the rest:
         ``X = S @ A.T + background @ A_background.T``.
@@ -191,13 +211,13 @@ def make_mixture(
     X = drawn @ matrix.T
     if noise:
         X += rng.normal(0.0, noise, X.shape)
-    bunch = Bunch(X=X, S=drawn[:, :d], A=matrix[:, :d])
+    mixture = Mixture(X=X, S=drawn[:, :d], A=matrix[:, :d])
     if kind == "background":
-        bunch.update(background=drawn[:, d:], A_background=matrix[:, d:])
-    return bunch
+        mixture.update(background=drawn[:, d:], A_background=matrix[:, d:])
+    return mixture
 
 
-def two_sources(n_samples: int = 1000, *, random_state: Random = None) -> Bunch:
+def two_sources(n_samples: int = 1000, *, random_state: Random = None) -> Mixture:
     """Two uniform sources and their mixture, with two samples to follow by eye (Fig. 1).
 
     The sources fill a square; mixing makes it a parallelogram, and whitening a square again, but
@@ -212,7 +232,7 @@ def two_sources(n_samples: int = 1000, *, random_state: Random = None) -> Bunch:
 
     Returns
     -------
-    Bunch
+    Mixture
         X (n_samples, 2), S (n_samples, 2), A (2, 2) and `tracked`, the indices of two samples.
 
     Examples
@@ -225,7 +245,7 @@ def two_sources(n_samples: int = 1000, *, random_state: Random = None) -> Bunch:
     A = np.array([[0.9, 0.4], [-0.3, 0.7]])
     spots = np.array([[0.8, 0.3], [0.3, 0.8]]) * np.sqrt(12)
     tracked = np.argmin(np.sum((S[None] - spots[:, None]) ** 2, axis=2), axis=1)
-    return Bunch(X=S @ A.T, S=S, A=A, tracked=tracked)
+    return Mixture(X=S @ A.T, S=S, A=A, tracked=tracked)
 
 
 def _orthonormal(gaussian: FloatArray) -> FloatArray:
