@@ -5,13 +5,23 @@ from importlib.util import find_spec
 
 import array_api_strict
 import numpy as np
+import pandas
+import polars
 import pytest
 import xarray
 from helpers import mixture, same
 
 from nica import NICA, NSM, OnlineWhitening
+from nica.offline import Whitening, nsm_pgd, plumbley, whiten
 
 every = pytest.mark.parametrize("estimator", [NICA, OnlineWhitening, NSM])
+#: What separates a batch, and what it gives for the samples it is given.
+OFFLINE = {
+    "whiten": lambda X: whiten(X, 3),
+    "plumbley": lambda X: plumbley(X, n_starts=1, max_iter=200, random_state=0),
+    "nsm": lambda X: nsm_pgd(X, 3, n_starts=1, tol=1e-2, random_state=0),
+}
+offline = pytest.mark.parametrize("name", OFFLINE)
 # torch is large, so the tests do not ask for it; where it is installed it is tested, as in .ci/run
 LIBRARIES = ["array_api_strict", *(["torch"] if find_spec("torch") else [])]
 X = mixture(0, 400, 3)[1]
@@ -59,10 +69,35 @@ def test_xarray(estimator):
         assert Y.values.tolist() == getattr(plain, method)(X).tolist()
 
 
+@every
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_array_libraries_there_and_back(estimator, library):
+    inside = import_module(library).asarray(X)
+    model = estimator(random_state=0).fit(X)
+    back = model.inverse_transform(model.transform(inside))
+    assert isinstance(back, type(inside))
+    assert np.from_dlpack(back).tolist() == model.inverse_transform(model.transform(X)).tolist()
+    assert model.score(inside) == model.score(X)
+
+
+@every
+def test_xarray_there_and_back(estimator):
+    model = estimator(random_state=0).fit(named())
+    back = model.inverse_transform(model.transform(named()))
+    assert back.dims == ("time", "channel")
+    assert model.score(named()) == estimator(random_state=0).fit(X).score(X)
+    assert back.channel.values.tolist() == ["a", "b", "c"]
+    assert set(back.coords) == set(named().coords)
+    plain = estimator(random_state=0).fit(X)
+    assert back.values.tolist() == plain.inverse_transform(plain.transform(X)).tolist()
+
+
 def test_xarray_without_names():
     model = NICA(random_state=0).fit(xarray.DataArray(X))
     assert not hasattr(model, "feature_names_in_")
-    assert model.transform(xarray.DataArray(X)).dims == ("dim_0", "component")
+    Y = model.transform(xarray.DataArray(X))
+    assert Y.dims == ("dim_0", "component")
+    assert model.inverse_transform(Y).channel.values.tolist() == ["x0", "x1", "x2"]
 
 
 def test_xarray_with_other_names_is_refused():
@@ -85,3 +120,78 @@ def test_out_gets_the_outputs_of_any_of_them():
 def test_one_dimension_is_refused(wrong):
     with pytest.raises(ValueError, match="2D array"):
         NICA().fit(wrong)
+
+
+@offline
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_offline_array_libraries(name, library):
+    H = whiten(X, 3).H
+    inside = import_module(library).asarray(H)
+    given, plain = OFFLINE[name](inside), OFFLINE[name](H)
+    for there, here in zip(given, plain, strict=True):
+        if np.ndim(here) == 2:
+            assert isinstance(there, type(inside))
+            assert np.from_dlpack(there).tolist() == here.tolist()
+        else:
+            assert np.array_equal(there, here)
+
+
+@offline
+def test_offline_xarray(name):
+    H = whiten(named(), 3).H
+    Y = OFFLINE[name](H)[0]
+    assert Y.dims == ("time", "component")
+    assert Y.component.values.tolist() == [f"{name}{i}" for i in range(3)]
+    assert set(Y.coords) == {"time", "day", "component"}
+    assert Y.attrs == {"unit": "mV"}
+    assert Y.values.tolist() == OFFLINE[name](H.values)[0].tolist()
+
+
+@offline
+def test_offline_data_frames(name):
+    H = whiten(X, 3).H
+    names = [f"{name}{i}" for i in range(3)]
+    plain = OFFLINE[name](H)[0].tolist()
+    Y = OFFLINE[name](pandas.DataFrame(H, index=np.arange(400) * 0.5))[0]
+    assert Y.columns.tolist() == names
+    assert Y.index.tolist() == COORDS["time"].tolist()
+    assert Y.to_numpy().tolist() == plain
+    Y = OFFLINE[name](polars.DataFrame(H, schema=["a", "b", "c"]))[0]
+    assert Y.columns == names
+    assert Y.to_numpy().tolist() == plain
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_offline_transformer_array_libraries(library):
+    inside = import_module(library).asarray(X)
+    model, plain = Whitening().fit(inside), Whitening().fit(X)
+    assert model.whitening_.tolist() == plain.whitening_.tolist()
+    H = model.transform(inside)
+    back = model.inverse_transform(H)
+    assert isinstance(H, type(inside))
+    assert isinstance(back, type(inside))
+    assert np.from_dlpack(H).tolist() == plain.transform(X).tolist()
+    np.testing.assert_allclose(np.from_dlpack(back), X, rtol=1e-9)
+
+
+def test_offline_transformer_names():
+    model = Whitening().fit(named())
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    H = model.transform(named())
+    assert H.component.values.tolist() == ["whitening0", "whitening1", "whitening2"]
+    assert model.inverse_transform(H).channel.values.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="began with"):
+        model.transform(named().assign_coords(channel=["a", "c", "b"]))
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    model.set_output(transform="polars")
+    assert model.transform(frame).columns == H.component.values.tolist()
+
+
+def test_offline_refuses_what_it_refused():
+    wrong = named().copy()
+    wrong[3, 1] = np.nan
+    for use in (lambda: whiten(wrong, 2), lambda: Whitening().fit(wrong)):
+        with pytest.raises(ValueError, match="NaN"):
+            use()
+    with pytest.raises(ValueError, match="2D array"):
+        whiten(xarray.DataArray(np.zeros(3)), 1)

@@ -197,5 +197,5 @@ def test_offline_whitening_stands_before_what_wants_white_input():
         assert match_sources(S, Y).error < 0.05
     with pytest.raises(ValueError, match="n_components=9: give at most 4"):
         Whitening(9).fit(X)
-    with pytest.raises(ValueError, match="H has 2 columns, but n_whitened is 3"):
+    with pytest.raises(ValueError, match="Y has 2 columns, but n_whitened is 3"):
         whitening.inverse_transform(H[:, :2])

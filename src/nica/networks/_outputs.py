@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nica.networks._containers import to_numpy
 from nica.networks._layers import LayeredNetwork
 from nica.networks._samples import Array
 from nica.networks.whitening import _view, _whitening, unmix
@@ -42,7 +43,7 @@ class Unmixing(LayeredNetwork):
         -------
         X : array (n_samples, n_channels)
         """
-        return unmix(Y, self.mixing_, "n_components")
+        return unmix(self, Y, self.mixing_, "n_components")
 
     def score(self, X: Any, y: Any = None) -> float:
         """Share of the variance of X that the nonnegative sources explain (R², at most 1).
@@ -59,8 +60,8 @@ class Unmixing(LayeredNetwork):
         -------
         score : float
         """
-        Y = np.maximum(self.transform(X), 0.0)
-        X = np.asarray(X, dtype=np.float64)
+        Y = np.maximum(to_numpy(self.transform(X))[0], 0.0)
+        X = np.asarray(to_numpy(X)[0], dtype=np.float64)
         seen = ~np.isnan(X)  # transform has refused gaps, unless they are to be inferred
         error = np.sum((X - self.inverse_transform(Y))[seen] ** 2)
         total = np.sum((X - np.mean(X, axis=0, where=seen))[seen] ** 2)

@@ -101,7 +101,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 raise ValueError("out= needs X as one array, not an iterable of chunks")
             return self._separate_chunks(X)
         Y = self._learn(X, True if out is None else out)
-        return like(X, Y, self) if out is None else Y
+        return like(X, Y, self.get_feature_names_out) if out is None else Y
 
     def separate_one(self, x: Array) -> Array:
         """Learn from a single sample and return its output; the fastest way to feed one at a time.
@@ -155,7 +155,7 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         source = checked(self, X, self._settings["k"])
         Y = np.empty((source.shape[0], self._n_features_out))
         apply(self, core, source, Y)
-        result: Array = like(X, Y, self)
+        result: Array = like(X, Y, self.get_feature_names_out)
         return result
 
     def __sklearn_is_fitted__(self) -> bool:

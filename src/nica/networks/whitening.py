@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nica.networks._containers import like, to_numpy
 from nica.networks._layers import LayeredNetwork
 from nica.networks._samples import Array
 from nica.rates import Time
@@ -168,7 +169,7 @@ class OnlineWhitening(WhiteningWeights):
         -------
         X : array (n_samples, n_channels)
         """
-        return unmix(Y, np.linalg.pinv(self.whitening_), "n_whitened")
+        return unmix(self, Y, np.linalg.pinv(self.whitening_), "n_whitened")
 
     def score(self, X: Any, y: Any = None) -> float:
         """How white the outputs for X are: 1 less the largest deviation of their covariance.
@@ -203,14 +204,16 @@ def _whitening(state: dict[str, Array], alpha: float) -> Array:
     return prewhitening_matrix(state["w_hx"], state["w_hg"], alpha) * state["gain"].ravel()
 
 
-def unmix(Y: Any, mixing: NDArray[Any], name: str) -> Array:
-    """Y @ mixing.T, after a check of Y."""
+def unmix(estimator: Any, Y: Any, mixing: NDArray[Any], name: str) -> Array:
+    """Y @ mixing.T, after a check of Y; channels are named as they came."""
     from sklearn.utils import check_array
 
-    Y = check_array(Y, dtype=np.float64)
-    if Y.shape[1] != mixing.shape[1]:
-        raise ValueError(f"Y has {Y.shape[1]} columns, but {name} is {mixing.shape[1]}")
-    X: Array = Y @ mixing.T
+    inside = check_array(to_numpy(Y)[0], dtype=np.float64)
+    if inside.shape[1] != mixing.shape[1]:
+        raise ValueError(f"Y has {inside.shape[1]} columns, but {name} is {mixing.shape[1]}")
+    unknown = [f"x{i}" for i in range(len(mixing))]
+    names = getattr(estimator, "feature_names_in_", unknown)
+    X: Array = like(Y, inside @ mixing.T, lambda: names, "channel")
     return X
 
 

@@ -4,6 +4,8 @@ The generalised whitening of Theorem 2, the projected gradient of eq. pgd on the
 eq. NSM, and, for comparison, the rotation that Plumbley's Theorem 1 asks for. Nothing here forms
 a matrix of n_samples x n_samples: H^T H and Y^T Y of the paper enter only through products with
 d columns and through traces.
+
+A tensor, a data frame or a DataArray of samples gives one of outputs.
 """
 
 from nica.offline.projected_gradient import NSMSolution, nsm_pgd

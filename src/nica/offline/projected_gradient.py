@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from nica.offline._checks import FloatArray, Random, at_least_one, generator, samples
+from nica.offline._checks import FloatArray, Random, as_given, at_least_one, generator, samples
 
 Callback = Callable[[int, int, FloatArray, float], object]
 
@@ -26,7 +26,7 @@ class NSMSolution(NamedTuple):
     Attributes
     ----------
     Y : ndarray of shape (n_samples, n_components)
-        Outputs of the best start.
+        Outputs of the best start; a tensor, a data frame or a DataArray if H was one.
     objective : float
         Its value of eq. NSM, relative to that of Y = 0.
     objectives : ndarray of shape (n_starts,)
@@ -112,7 +112,7 @@ def nsm_pgd(
     >>> solution.Y.shape, solution.converged, solution.objective < 1e-3
     ((2000, 2), True, True)
     """
-    H = samples("H", H)
+    given, H = H, samples("H", H)
     d = at_least_one("n_components", n_components)
     at_least_one("n_starts", n_starts)
     at_least_one("max_iter", max_iter)
@@ -145,6 +145,7 @@ def nsm_pgd(
             ConvergenceWarning,
             stacklevel=2,
         )
+    Y = as_given(given, Y, "nsm")
     return NSMSolution(Y, objective, objectives, n_iter, converged)
 
 

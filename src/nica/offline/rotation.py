@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import expm, qr
 from sklearn.exceptions import ConvergenceWarning
 
-from nica.offline._checks import FloatArray, Random, at_least_one, generator, samples
+from nica.networks._containers import tensor
+from nica.offline._checks import FloatArray, Random, as_given, at_least_one, generator, samples
 
 LONGEST_TURN = 0.5  # radians that a pair of outputs may turn at a time
 MEMORY = 7  # past turns that L-BFGS looks at
@@ -23,7 +24,8 @@ class Rotation(NamedTuple):
     Attributes
     ----------
     Y : ndarray of shape (n_samples, n_sources)
-        ``H @ Q.T``, of which a little is negative: ``np.maximum(Y, 0)`` are the sources.
+        ``H @ Q.T``, of which a little is negative: ``np.maximum(Y, 0)`` are the sources. A tensor, a data
+        frame or a DataArray if H was one.
     Q : ndarray of shape (n_sources, n_sources)
         Orthonormal matrix of the best start.
     objective : float
@@ -98,7 +100,7 @@ def plumbley(
     >>> rotation.converged, rotation.objective < 1e-3
     (True, True)
     """
-    H = samples("H", H)
+    given, H = H, samples("H", H)
     at_least_one("n_starts", n_starts)
     at_least_one("max_iter", max_iter)
     if not tol >= 0:
@@ -119,7 +121,8 @@ def plumbley(
             stacklevel=2,
         )
     objectives = np.array([outcome[1] for outcome in outcomes])
-    return Rotation(H @ Q.T, Q, objective, objectives, n_iter, converged)
+    Y = as_given(given, H @ Q.T, "plumbley")
+    return Rotation(Y, tensor(given, Q), objective, objectives, n_iter, converged)
 
 
 def _turn(

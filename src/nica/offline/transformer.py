@@ -6,8 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from nica.networks._containers import like
+from nica.networks._samples import checked
+from nica.networks.whitening import unmix
 from nica.offline._checks import FloatArray
 from nica.offline.whitening import directions, whiten
 
@@ -62,7 +65,7 @@ class Whitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self
         """
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = check_array(checked(self, X, None), dtype=np.float64, order="C", ensure_min_samples=2)
         d = max(directions(X)[2], 1) if self.n_components is None else self.n_components
         self.whitening_ = whiten(X, d, self.n_whitened).F
         self.mean_ = np.mean(X, axis=0)
@@ -81,27 +84,23 @@ class Whitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         H : array (n_samples, n_whitened)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(X @ self.whitening_.T, np.float64)
+        inside = check_array(checked(self, X, self.n_features_in_), dtype=np.float64)
+        H: FloatArray = like(X, inside @ self.whitening_.T, self.get_feature_names_out)
+        return H
 
-    def inverse_transform(self, H: Any) -> FloatArray:
-        """Inputs that give the whitened H.
+    def inverse_transform(self, Y: Any) -> FloatArray:
+        """Inputs that give the whitened Y.
 
         Parameters
         ----------
-        H : array-like (n_samples, n_whitened)
+        Y : array-like (n_samples, n_whitened)
 
         Returns
         -------
         X : array (n_samples, n_channels)
         """
         check_is_fitted(self)
-        H = check_array(H, dtype=np.float64)
-        if H.shape[1] != len(self.whitening_):
-            raise ValueError(
-                f"H has {H.shape[1]} columns, but n_whitened is {len(self.whitening_)}"
-            )
-        return np.asarray(H @ np.linalg.pinv(self.whitening_).T, np.float64)
+        return unmix(self, Y, np.linalg.pinv(self.whitening_), "n_whitened")
 
     @property
     def _n_features_out(self) -> int:

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.fft import dct
 from scipy.linalg import qr, svd
 
-from nica.offline._checks import FloatArray, at_least_one, samples
+from nica.networks._containers import tensor
+from nica.offline._checks import FloatArray, as_given, at_least_one, samples
 
 
 class Whitened(NamedTuple):
@@ -18,7 +19,7 @@ class Whitened(NamedTuple):
     Attributes
     ----------
     H : ndarray of shape (n_samples, n_whitened)
-        ``X @ F.T``, its mean kept.
+        ``X @ F.T``, its mean kept; a tensor, a data frame or a DataArray if X was one.
     F : ndarray of shape (n_whitened, n_channels)
         Whitening matrix.
     """
@@ -59,7 +60,7 @@ def whiten(X: ArrayLike, n_components: int, n_whitened: int | None = None) -> Wh
     >>> np.linalg.eigvalsh(np.cov(H.T, bias=True)).round(9).tolist()[1:]
     [1.0, 1.0]
     """
-    X = samples("X", X)
+    given, X = X, samples("X", X)
     n_samples, k = X.shape
     d = at_least_one("n_components", n_components)
     width = d if n_whitened is None else at_least_one("n_whitened", n_whitened)
@@ -78,7 +79,7 @@ def whiten(X: ArrayLike, n_components: int, n_whitened: int | None = None) -> Wh
     F = axes * (np.sqrt(n_samples) / spread[:d, None])
     if width > d:
         F = dct(np.eye(width), norm="ortho")[:, :d] @ F
-    return Whitened(X @ F.T, F)
+    return Whitened(as_given(given, X @ F.T, "whiten"), tensor(given, F))
 
 
 def directions(X: FloatArray) -> tuple[FloatArray, FloatArray, int]:
