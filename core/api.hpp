@@ -90,6 +90,13 @@ struct Kernels {
                     double* held);
     // y_i = exp(x_i), log(x_i) or erfcx(x_i), for which = 0, 1, 2.
     void (*special)(int which, const double* x, long n, double* y);
+    // FacetNICA: one sweep over the rows of B (d x columns; one more than d: intercepts), whose outputs Y
+    // (d x n) and parameters rows (d x 7) go along.
+    void (*facet_sweep)(double* Y, long d, long n, double* B, long columns, double* rows, double floor,
+                        double cap);
+    // What a pass over all samples adds up for a step of all rows at once: for each row 9 expectations,
+    // the sum of |y|, g (m) and H (m x m), m = d - 1 + ones.
+    void (*facet_sums)(const double* Y, long d, long n, long ones, const double* rows, double* sums);
 };
 
 }  // namespace nica

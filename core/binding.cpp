@@ -322,6 +322,24 @@ NB_MODULE(_core, m) {
         if (x.shape(0) != y.shape(0)) throw nb::value_error("x and y must have the same length");
         kernels_named(name).special(which, x.data(), long(x.shape(0)), y.data());
     }, nb::arg("which"), nb::arg("x").noconvert(), nb::arg("y").noconvert(), nb::arg("kernels"));
+    m.def("facet_sweep", [](OutRows Y, OutRows B, OutRows rows, double floor, double cap,
+                            const std::string& name) {
+        const size_t d = Y.shape(0);
+        if (B.shape(0) != d || B.shape(1) < d || B.shape(1) > d + 1 || rows.shape(0) != d || rows.shape(1) != 7)
+            throw nb::value_error("B and rows must be of the size of a column of Y");
+        nb::gil_scoped_release free;
+        kernels_named(name).facet_sweep(Y.data(), long(d), long(Y.shape(1)), B.data(), long(B.shape(1)),
+                                        rows.data(), floor, cap);
+    }, nb::arg("Y").noconvert(), nb::arg("B").noconvert(), nb::arg("rows").noconvert(), nb::arg("floor"),
+       nb::arg("cap"), nb::arg("kernels"));
+    m.def("facet_sums", [](Rows Y, bool ones, Rows rows, OutRows sums, const std::string& name) {
+        const size_t d = Y.shape(0), m = d - 1 + ones;
+        if (rows.shape(0) != d || rows.shape(1) != 7 || sums.shape(0) != d || sums.shape(1) != 10 + m + m * m)
+            throw nb::value_error("rows and sums must be of the size of a column of Y");
+        nb::gil_scoped_release free;
+        kernels_named(name).facet_sums(Y.data(), long(d), long(Y.shape(1)), ones, rows.data(), sums.data());
+    }, nb::arg("Y").noconvert(), nb::arg("ones"), nb::arg("rows").noconvert(), nb::arg("sums").noconvert(),
+       nb::arg("kernels"));
     m.def("find_bad", [](Rows X, double limit) {
         nb::gil_scoped_release free;
         static const Kernels& best = *usable().front();  // they all say the same

@@ -3,6 +3,7 @@
 
 #include "batch.hpp"
 #include "create.hpp"
+#include "facets.hpp"
 #include "network.hpp"
 #include "special.hpp"
 
@@ -133,6 +134,8 @@ const Kernels NICA_KERNELS = {
     NICA_VARIANT::find_bad,
     NICA_VARIANT::rectify,
     NICA_VARIANT::special,
+    NICA_VARIANT::facet_sweep,
+    NICA_VARIANT::facet_sums,
 };
 
 }  // namespace nica

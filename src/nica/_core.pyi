@@ -34,3 +34,18 @@ def rectify(
     kernels: str,
 ) -> int: ...
 def special(which: int, x: NDArray[float64], y: NDArray[float64], kernels: str) -> None: ...
+def facet_sweep(
+    Y: NDArray[float64],
+    B: NDArray[float64],
+    rows: NDArray[float64],
+    floor: float,
+    cap: float,
+    kernels: str,
+) -> None: ...
+def facet_sums(
+    Y: NDArray[float64],
+    ones: bool,
+    rows: NDArray[float64],
+    sums: NDArray[float64],
+    kernels: str,
+) -> None: ...
