@@ -45,6 +45,7 @@ inline char* put(char* to, double value) {
 }
 
 inline char* put(char* to, double value, const std::string& missing) {
+    if (value == 0) return put(to, std::signbit(value) ? "-0.0" : "0");  // JSON has no integer -0
     if (std::isfinite(value)) return put(to, value);
     if (!missing.empty()) return put(to, missing);
     if (std::isnan(value)) return put(to, "nan");

@@ -13,6 +13,15 @@ from helpers import mixture
 import nica
 
 SEPARATE = [sys.executable, "-m", "nica", "separate"]
+#: `nica` that is sent a signal some time after its `main` has begun
+LOADING = """
+import os, signal, sys, threading
+wait, number = float(sys.argv[1]), int(sys.argv[2])
+del sys.argv[1:3]
+from nica.__main__ import main
+threading.Timer(wait, os.kill, (os.getpid(), number)).start()
+main()
+"""
 QUICK = ["-q", "--no-diagnose", "--checkpoint-every", "0"]
 
 
@@ -99,3 +108,40 @@ def test_standard_output_that_is_a_file_is_cut_at_the_checkpoint(tmp_path, lines
     with nica.streams.open_chunks(out) as chunks:
         Y = np.concatenate(list(chunks))
     np.testing.assert_array_equal(Y, nica.NICA(random_state=0).separate(X))
+
+
+def test_a_signal_that_was_ignored_from_the_start_is_ignored(tmp_path, lines):
+    """As under nohup: the end of the terminal does not end the run."""
+    X, text = lines
+    out, saved = tmp_path / "out.npy", tmp_path / "run.st"
+    command = ["sh", "-c", "trap '' HUP INT; exec \"$@\"", "-"]
+    command += [*SEPARATE, "-", "-o", str(out), "--checkpoint", str(saved), *QUICK]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        process.stdin.write(text[: len(text) // 2])
+        process.stdin.flush()
+        while not saved.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGINT)
+        process.stdin.write(text[len(text) // 2 :])
+        process.communicate()
+    assert process.returncode == 0
+    np.testing.assert_array_equal(np.load(out), nica.NICA(random_state=0).separate(X))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_killed_while_it_loads(tmp_path, lines, number):
+    """No traceback, whatever is being imported."""
+    np.save(tmp_path / "x.npy", lines[0])
+    command = [*SEPARATE, str(tmp_path / "x.npy"), "-o", str(tmp_path / "y.npy"), "-q"]
+    for wait in (0.1, 0.3, 0.5, 0.8):
+        with subprocess.Popen(
+            [sys.executable, "-c", LOADING, str(wait), str(int(number)), *command[3:]],
+            stderr=subprocess.PIPE,
+        ) as process:
+            said = process.stderr.read().decode()
+        assert (process.returncode, said) in [
+            (-number, ""), (-number, f"nica: stopped by {number.name}; nothing was saved yet\n"),
+            (-number, f"nica: stopped by {number.name}\n"), (0, ""),
+        ]  # fmt: skip

@@ -368,3 +368,25 @@ def test_info_tells_what_a_file_is(tmp_path, mix):
     assert "samples: 5,000" in text
     (tmp_path / "no.csv").write_text("")
     assert "is empty" in CliRunner().invoke(app, ["info", str(tmp_path / "no.csv")]).output
+
+
+def test_a_column_that_only_rises_is_doubted(tmp_path, mix):
+    clock = np.arange(len(mix))[:, np.newaxis]
+    with open_sink(tmp_path / "mix.csv", columns=["time", "a", "b", "c"]) as sink:
+        sink.write(np.hstack([clock, mix]))
+    told = "column 'time' only rises, as a time or a row number does; leave it out: --columns a,b,c"
+    assert told in run(tmp_path / "mix.csv", "-n", 3, "-o", tmp_path / "out.npy").stderr
+    right = run(tmp_path / "mix.csv", "--columns", "a,b,c", "-o", tmp_path / "out.npy")
+    assert right.stderr == ""
+
+
+def test_rows_before_a_bad_line_are_answered(tmp_path, mix):
+    """However many lines of a pipe are there at once."""
+    lines = [",".join(map(repr, row)) for row in mix[:200].tolist()]
+    lines[150] = "1,2"
+    for name in ("mix.csv", "mix.ndjson"):
+        rows = lines if name == "mix.csv" else [f"[{one}]" for one in lines]
+        text = "".join(f"{one}\n" for one in rows)
+        result = run("-", "--no-diagnose", input=text, code=1)
+        assert result.stdout.count("\n") == 150
+        assert "line 151: it has 2 " in result.stderr

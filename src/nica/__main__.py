@@ -5,10 +5,10 @@ import signal
 
 def main() -> None:
     """Load the command line and run it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # until the verb begins
     from nica.cli import main as run
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     run()
 
 

@@ -44,7 +44,10 @@ class Signals:
     def __enter__(self) -> Self:
         self._depth += 1
         if self._depth == 1 and threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._note) for number in CAUGHT}
+            wanted = [
+                n for n in CAUGHT if signal.getsignal(n) is not signal.SIG_IGN
+            ]  # nohup's stay
+            self._before = {number: signal.signal(number, self._note) for number in wanted}
         return self
 
     def __exit__(self, *_: object) -> None:

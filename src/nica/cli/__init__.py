@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Annotated
 
 import typer
@@ -50,11 +51,17 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
+    if (
+        context.invoked_subcommand != "separate"
+        and signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    ):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # `separate` has its own
     try:
         kernels()
     except ValueError as error:  # NICA_KERNELS names none

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import numpy as np
 import typer
 from rich.console import Console
 
@@ -20,6 +21,7 @@ from nica.cli._watch import Watcher
 from nica.cli._words import as_options
 
 STRICT = ("failed", "cannot say")
+ENOUGH = 30  #: samples of which a measured channel would not all be larger than the one before
 
 
 @dataclass
@@ -174,7 +176,22 @@ class Session:
             return None
         from nica.diagnostics import diagnose
 
+        self._doubt_clocks(done)
         return diagnose(done.selection, model=done.network, random_state=0)
+
+    def _doubt_clocks(self, done: Run) -> None:
+        """A column that only ever rises is a time or a row number, and spoils all sources."""
+        assert done.selection is not None
+        rows = done.selection.rows()
+        names = done.columns or [str(j) for j in range(rows.shape[1])]
+        rising = np.all(np.diff(rows, axis=0) > 0, axis=0) & (len(rows) >= ENOUGH)
+        if np.any(rising) and not np.all(rising):
+            clocks = ", ".join(repr(names[j]) for j in np.flatnonzero(rising))
+            others = ",".join(names[j] for j in np.flatnonzero(~rising))
+            left = f": --columns {others}" if len(others) <= 60 else ""
+            self._warn(
+                f"column {clocks} only rises, as a time or a row number does; leave it out{left}"
+            )
 
     def _record(self) -> Any:
         """What a page will need, if one is wanted."""

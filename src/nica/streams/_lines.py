@@ -191,18 +191,24 @@ class TextReader(Chunks):
         """Rows of some whole lines, the first of which is number `line` of the source."""
         raise NotImplementedError
 
+    def _array(self, rows: list[list[float]]) -> Array:
+        return np.array(rows, dtype=np.float64).reshape(len(rows), self.n_channels)
+
     def _body(self, block: bytes) -> bytes:
         """The first block without what is not data."""
         return block
 
     def _chunks(self) -> Iterator[Array]:
         skip = self.start
-        parsed = self._rows()
-        for rows in parsed if self._source.waits else ahead(parsed):
+        for rows in ahead(self._rows()) if self._large() else self._rows():
             skipped = min(skip, len(rows))
             skip -= skipped
             for row in range(skipped, len(rows), self.step):
                 yield rows[row : row + self.step]
+
+    def _large(self) -> bool:
+        """Whether to read ahead: another thread takes longer to begin than a small file to read."""
+        return self._path is not None and self._path.is_file() and self._path.stat().st_size > SIZE
 
     def _rows(self) -> Iterator[Array]:
         """The rows of each block."""
@@ -212,7 +218,11 @@ class TextReader(Chunks):
             body = self._body(block) if first else block
             if first:
                 line += _lines_in(block[: len(block) - len(body)])
-            rows = self._parse(body, line)
+            try:
+                rows = self._parse(body, line)
+            except BadValue as error:
+                yield error.before
+                raise
             self._parsed += len(rows)
             self._taken = self._source.place() if self._path is not None else 0
             yield rows
@@ -271,7 +281,12 @@ class BadValue(ValueError):  # noqa: N818 -- it is the value that is bad
         Name of the column, or its number from 0; empty if the whole line is at fault.
     what : str
         What is wrong, without the place and the remedy.
+    before : ndarray (n, n_channels)
+        Rows before it that were read together with it: they are given out first, so that what comes
+        before the error does not hang on how much of a pipe was there at a time.
     """
+
+    before: Array = np.empty((0, 1))
 
     def __init__(self, name: str, line: int, column: str, what: str) -> None:
         self.line, self.column, self.what = line, column, what

@@ -72,16 +72,17 @@ class Reader(TextReader):
 
     def _slow(self, block: bytes, line: int) -> Array:
         """Line by line, to say where it failed."""
-        rows = []
+        rows: list[list[float]] = []
         for number, text in enumerate(block.split(b"\n"), line):
             if text.strip():
                 try:
                     rows.append(self._row(self._load(text, number), number))
-                except BadValue:
+                except BadValue as error:
                     if self.reading.on_bad != "skip":
+                        error.before = self._array(rows)
                         raise
                     rows.append([np.nan] * self.n_channels)
-        return np.array(rows, dtype=np.float64).reshape(len(rows), self.n_channels)
+        return self._array(rows)
 
     def _row(self, value: Any, line: int) -> list[float]:
         if type(value) is not (dict if self._objects else list):

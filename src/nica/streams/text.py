@@ -141,8 +141,14 @@ class Reader(TextReader):
         mark = self._comment.decode()
         kept = ("" if mark and one.lstrip().startswith(mark) else f"{one}\n" for one in lines)
         reader = csv.reader(kept, delimiter=self._delimiter)
-        rows = [self._row(cells, line + begun) for begun, cells in self._records(reader, line)]
-        return np.array(rows, dtype=np.float64).reshape(len(rows), self.n_channels)
+        rows: list[list[float]] = []
+        try:
+            for begun, cells in self._records(reader, line):
+                rows.append(self._row(cells, line + begun))
+        except BadValue as error:
+            error.before = self._array(rows)
+            raise
+        return self._array(rows)
 
     def _records(self, reader: Any, line: int) -> Iterator[tuple[int, list[str]]]:
         """Each record that is not blank, with the number of lines before it."""
@@ -163,7 +169,8 @@ class Reader(TextReader):
         if len(cells) != self._width:
             if skip:
                 return [np.nan] * self.n_channels
-            what = f"it has {len(cells)} columns, the first line has {self._width}"
+            columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+            what = f"it has {columns}, the first line has {self._width}"
             raise BadValue(self.name, line, "", what)
         row = []
         for j, label in zip(self._chosen, self._labels, strict=True):
