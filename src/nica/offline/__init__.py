@@ -8,9 +8,23 @@ d columns and through traces.
 A tensor, a data frame or a DataArray of samples gives one of outputs.
 """
 
+from nica.offline._cone import MinimumVolume
+from nica.offline.minimum_volume import minimum_volume, soft_hinge, successive_projection
 from nica.offline.projected_gradient import NSMSolution, nsm_pgd
 from nica.offline.rotation import Rotation, plumbley
 from nica.offline.transformer import Whitening
 from nica.offline.whitening import Whitened, whiten
 
-__all__ = ["NSMSolution", "Rotation", "Whitened", "Whitening", "nsm_pgd", "plumbley", "whiten"]
+__all__ = [
+    "MinimumVolume",
+    "NSMSolution",
+    "Rotation",
+    "Whitened",
+    "Whitening",
+    "minimum_volume",
+    "nsm_pgd",
+    "plumbley",
+    "soft_hinge",
+    "successive_projection",
+    "whiten",
+]
