@@ -1,4 +1,4 @@
-"""Separation with all samples at hand (section 2): whiten, then NSM or a rotation.
+"""Separation with all samples at hand (section 2): whiten, then NSM or a rotation; minimum volume.
 
 The generalised whitening of Theorem 2, the projected gradient of eq. pgd on the objective of
 eq. NSM, and, for comparison, the rotation that Plumbley's Theorem 1 asks for. Nothing here forms
@@ -10,6 +10,7 @@ A tensor, a data frame or a DataArray of samples gives one of outputs.
 
 from nica.offline._cone import MinimumVolume
 from nica.offline.minimum_volume import minimum_volume, soft_hinge, successive_projection
+from nica.offline.minimum_volume_nmf import minimum_volume_nmf
 from nica.offline.projected_gradient import NSMSolution, nsm_pgd
 from nica.offline.rotation import Rotation, plumbley
 from nica.offline.transformer import Whitening
@@ -22,6 +23,7 @@ __all__ = [
     "Whitened",
     "Whitening",
     "minimum_volume",
+    "minimum_volume_nmf",
     "nsm_pgd",
     "plumbley",
     "soft_hinge",

@@ -12,6 +12,8 @@ from nica.offline._checks import FloatArray
 FAR = 10.0
 SHARPER = 0.3  # each blur as a share of the last one
 LONGEST_TILT = 0.5  # outputs that a facet may take up of another in one step
+MOST_STEPS = 100  # at one blur
+HOPELESS = 100.0  # logarithm of an edge: no cone that holds its samples is as wide
 
 
 class Facets(NamedTuple):
@@ -67,59 +69,66 @@ def blurred_hinge(
     -------
     Facets
     """
-    n = len(Z)
-    offset = np.broadcast_to(slack, n)[:, None]
     Y = Z @ B.T
+    offset = np.reshape(slack, (-1, 1))
     n_iter = 0
     while True:
-        value, excess = _objective(Y + offset, B, tau, blur)
+        value, excess, radius = _objective(Y + offset, B, tau, blur)
         settled = False
-        while not settled and n_iter < max_iter:
+        last = min(max_iter, n_iter + MOST_STEPS)
+        while not settled and n_iter < last:
             n_iter += 1
-            E, slope = _newton_step(Y, Y + offset, tau, blur, B @ mean, affine)
+            E, slope = _newton_step(Y, Y + offset, radius, B @ mean, tau, blur, affine)
             settled = -slope <= 0.1 * excess
-            if slope >= 0:
-                break
-            step = min(1.0, LONGEST_TILT / np.abs(E).max())
+            step = min(1.0, LONGEST_TILT / max(np.abs(E).max(), LONGEST_TILT))
             turned, moved = E @ B, Y @ E.T
             while step > 1e-9:
                 Y_next, B_next = Y + step * moved, B + step * turned
-                value_next, excess_next = _objective(Y_next + offset, B_next, tau, blur)
+                value_next, excess_next, radius_next = _objective(
+                    Y_next + offset, B_next, tau, blur
+                )
                 if value_next <= value + 1e-4 * step * slope:
                     break
                 step *= 0.4
             else:
-                settled = True  # nothing left but rounding
+                settled = True  # nothing is left but rounding
                 break
-            Y, B, value, excess = Y_next, B_next, value_next, excess_next
-        if excess <= tol * tau or n_iter >= max_iter:
-            return Facets(B, value - excess, n_iter, bool(excess <= tol * tau and settled))
+            Y, B, value, excess, radius = Y_next, B_next, value_next, excess_next, radius_next
+        value -= excess
+        if excess <= tol or n_iter >= max_iter or value > HOPELESS * len(B):
+            return Facets(B, value, n_iter, bool(excess <= tol and settled))
         blur *= SHARPER
 
 
-def _objective(Y: FloatArray, B: FloatArray, tau: float, blur: float) -> tuple[float, float]:
-    """The blurred objective, and by how much it exceeds the sharp one."""
-    excess = np.abs(Y)
-    excess = blur * blur / (np.hypot(excess, blur) + excess)
-    half = tau / (2 * len(Y))
-    above = half * float(excess.sum())
-    below = 2 * half * float(np.minimum(Y, 0.0).sum())
-    return -float(np.linalg.slogdet(B)[1]) - below + above, above
+def _objective(
+    margin: FloatArray, B: FloatArray, tau: float, blur: float
+) -> tuple[float, float, FloatArray]:
+    """The blurred objective, by how much it exceeds the sharp one, and sqrt(y^2 + w^2)."""
+    radius = np.sqrt(margin * margin + blur * blur)
+    half = 0.5 * tau / len(margin)
+    excess = half * blur * blur * float(np.sum(1 / (radius + np.abs(margin))))
+    behind = 2 * half * float(np.sum(np.minimum(margin, 0.0)))
+    return -float(np.linalg.slogdet(B)[1]) - behind + excess, excess, radius
 
 
 def _newton_step(
-    Y: FloatArray, margin: FloatArray, tau: float, blur: float, level: FloatArray, affine: bool
+    Y: FloatArray,
+    margin: FloatArray,
+    radius: FloatArray,
+    level: FloatArray,
+    tau: float,
+    blur: float,
+    affine: bool,
 ) -> tuple[FloatArray, float]:
     """Relative step of all facets, and the slope of the objective along it."""
     n, d = Y.shape
-    radius = np.hypot(margin, blur)
-    pull = (0.5 * tau / n) * ((1 - margin / radius).T @ Y)  # on each facet by what is behind it
-    downhill = np.eye(d) + pull
+    half = 0.5 * tau / n
+    downhill = np.eye(d) + half * ((1 - margin / radius).T @ Y)
     far = FAR * blur * np.sqrt(1.0 + tau)
     inverse = np.empty((d, d, d))
     for i in range(d):
         near = np.flatnonzero(np.abs(margin[:, i]) < far)
-        weight = (0.5 * tau / n * blur * blur) / radius[near, i] ** 3
+        weight = half * blur * blur / (radius[near, i] * radius[near, i] * radius[near, i])
         inverse[i] = np.linalg.inv(np.eye(d) + (Y[near] * weight[:, None]).T @ Y[near])
     E = np.einsum("ijk,ik->ij", inverse, downhill)
     if affine:

@@ -15,9 +15,11 @@ from nica.offline._cone import MinimumVolume, Problem
 
 IntArray = NDArray[np.intp]
 
-TAU = 3.0  # right in most problems, see docs/facets.md
+TAU = 3.0  # right most often over all kinds of sources and noise: see docs/api/offline.md
 # Price of a sample outside, where none may be: multipliers of samples of unit size are at most 1.
 STRICT = 2.0
+FINE = 0.1  # blur from which on all samples are looked at
+ENOUGH = 5000  # samples, of which some facets were found before
 ROUNDS = 5  # most times that outliers are chosen anew
 
 
@@ -119,7 +121,7 @@ def soft_hinge(
     start : array-like of shape (n_components, n_channels), default=None
         Unmixing matrix to begin with; None for `successive_projection`.
     tol : float, default=1e-9
-        Stop when the blur raises the objective by less than this times tau.
+        Stop when the blur raises the objective by less than this.
     max_iter : int, default=500
         Most Newton steps.
 
@@ -153,10 +155,12 @@ def soft_hinge(
     _positive("tol", tol)
     at_least_one("max_iter", max_iter)
     problem = Problem.of(X, n_components, sum_to_one)
+    B, begun = _rough(problem, problem.start(start), tau, max_iter)
     B, objective, n_iter, converged = blurred_hinge(
-        problem.Z, problem.start(start), problem.mean, tau,
-        affine=sum_to_one, blur=1.0, tol=tol, max_iter=max_iter,
+        problem.Z, B, problem.mean, tau,
+        affine=sum_to_one, blur=FINE, tol=tol, max_iter=max_iter - begun,
     )  # fmt: skip
+    n_iter += begun
     if not converged:
         _warn(f"still blurred after {n_iter} iterations: raise max_iter or tol, now {tol:.3g}")
     return problem.solved(B, objective, n_iter, converged)
@@ -170,7 +174,7 @@ def minimum_volume(
     outliers: float = 0.0,
     sum_to_one: bool = False,
     start: ArrayLike | None = None,
-    tol: float = 1e-10,
+    tol: float = 1e-9,
     max_iter: int = 500,
 ) -> MinimumVolume:
     r"""Find the smallest cone around all samples, or all but a stated share.
@@ -204,8 +208,8 @@ def minimum_volume(
         Whether sources are known to sum to one in each sample.
     start : array-like of shape (n_components, n_channels), default=None
         Unmixing matrix to begin with; None for `successive_projection` and `soft_hinge`.
-    tol : float, default=1e-10
-        Stop when the blur counts less than this for each sample.
+    tol : float, default=1e-9
+        Stop when the blur raises the penalty by less than this.
     max_iter : int, default=500
         Most Newton steps, of all rounds together.
 
@@ -244,17 +248,15 @@ def minimum_volume(
     at_least_one("max_iter", max_iter)
     problem = Problem.of(X, n_components, sum_to_one)
     n = len(problem.Z)
-    B, _, n_iter, _ = blurred_hinge(
-        problem.Z, problem.start(start), problem.mean, min(TAU, 1 / max(outliers, 0.01)),
-        affine=sum_to_one, blur=1.0, tol=1e-2, max_iter=max_iter,
-    )  # fmt: skip
+    tau = min(TAU, 1 / max(outliers, 0.01))
+    B, n_iter = _rough(problem, problem.start(start), tau, max_iter)
     inside = _inmost(problem.Z @ B.T, n - int(outliers * n))
     for _ in range(ROUNDS):
         Z = problem.Z[inside]
         size = np.maximum((Z @ B.T).mean(axis=1), 1e-6)
         B, _, steps, converged = blurred_hinge(
             Z / size[:, None], B, problem.mean, STRICT * len(Z),
-            affine=sum_to_one, slack=slack / size, blur=0.1, tol=tol, max_iter=max_iter - n_iter,
+            affine=sum_to_one, slack=slack / size, blur=FINE, tol=tol, max_iter=max_iter - n_iter,
         )  # fmt: skip
         n_iter += steps
         before, inside = inside, _inmost(problem.Z @ B.T, len(inside))
@@ -263,13 +265,23 @@ def minimum_volume(
     Y = problem.Z[inside] @ B.T + slack
     outside = int(np.sum((Y < -1e-6).any(axis=1)))
     if outside:
+        what = "raise max_iter" if n_iter >= max_iter else "no cone holds all samples"
         _warn(
-            f"no cone holds all samples: {outside} are outside, by up to {-Y.min():.2g} times the "
-            "average output; raise slack or outliers, or use soft_hinge"
+            f"{outside} samples are outside after {n_iter} iterations, by up to {-Y.min():.2g} times the "
+            f"average output: {what}; raise slack or outliers, or use soft_hinge"
         )
     elif not converged:
         _warn(f"still blurred after {n_iter} iterations: raise max_iter or tol, now {tol:.3g}")
     return problem.solved(B, -float(np.linalg.slogdet(B)[1]), n_iter, converged and not outside)
+
+
+def _rough(problem: Problem, B: FloatArray, tau: float, max_iter: int) -> tuple[FloatArray, int]:
+    """Facets up to a blur, from some thousand samples, and the number of steps."""
+    facets = blurred_hinge(
+        problem.Z[:: max(1, len(problem.Z) // ENOUGH)], B, problem.mean, tau,
+        affine=problem.affine, blur=1.0, tol=FINE, max_iter=max_iter,
+    )  # fmt: skip
+    return facets.B, facets.n_iter
 
 
 def _inmost(Y: FloatArray, count: int) -> IntArray:
