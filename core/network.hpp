@@ -2,6 +2,7 @@
 // NumPy twins: nica/equations/network.py (the paper) and nica/equations/robust.py (the rules).
 #pragma once
 
+#include "held.hpp"
 #include "separation.hpp"
 #include "watch.hpp"
 #include "whitening.hpp"
@@ -63,12 +64,10 @@ template <class S> struct Temporaries {
 template <class S, class First> class Stacked final : public Network {
   public:
     explicit Stacked(const Config& c)
-        : config(c), state(c), temporaries(c), watch(c), pivoting(c.d), outputs(c.separate ? c.d : c.l),
-          per_source(1.0 / c.d), revival_rate(1.0 / c.revival) {
+        : config(c), state(c), temporaries(c), watch(c), pivoting(c.d), held(c.k, c.hold),
+          outputs(c.separate ? c.d : c.l), per_source(1.0 / c.d), revival_rate(1.0 / c.revival) {
         state.now.target = c.hold;
-        resize_held(c.hold);
     }
-    ~Stacked() override { std::free(held); }
 
     // Whether start="warm" is known to the compiler: the loop has no branch for it.
     Outcome run(const double* X, long n, double* Y) override {
@@ -89,18 +88,12 @@ template <class S, class First> class Stacked final : public Network {
         out[n++] = {"gain", &state.gain[0], config.k, 1, 1, 1};
         out[n++] = {"last", &state.last[0], config.k, 1, 1, 1};
         out[n++] = {"scalars", &state.now.t, long(sizeof(Scalars) / sizeof(double)), 1, 1, 1};
-        out[n++] = {"held", held, long(state.now.held), config.k, config.k, 1};
+        out[n++] = held.field(long(state.now.held));
         if (!config.whiten) out[n++] = {"x_bar", &state.one.x_bar[0], config.l, 1, 1, 1};
         return n;
     }
 
-    void resize_held(long rows) override {
-        if (rows < capacity) return;
-        capacity = rows;
-        held = static_cast<double*>(
-            std::realloc(held, sizeof(double) * std::size_t(capacity + 1) * config.k));
-        if (!held) std::abort();
-    }
+    void resize_held(long rows) override { held.make_room(rows); }
 
     void restored(bool derived) override {
         if (config.whiten) state.one.restored(config.robust, derived);
@@ -121,10 +114,9 @@ template <class S, class First> class Stacked final : public Network {
     Temporaries<S> temporaries;
     Watch watch;
     Pivoting pivoting;
+    Held held;
     int outputs;
     const double per_source, revival_rate;
-    double* held = nullptr;
-    long capacity = 0;
 
     using All = Layers<S, First>;
 
@@ -138,8 +130,8 @@ template <class S, class First> class Stacked final : public Network {
         for (int i = 0; i < outputs; ++i) y[i] = 0;
     }
     bool hold(All& s, const double* x) {
-        resize_held(long(larger(s.now.target, s.now.held + 1)));
-        std::memcpy(held + std::size_t(s.now.held) * config.k, x, sizeof(double) * config.k);
+        held.make_room(long(larger(s.now.target, s.now.held + 1)));
+        held.put(long(s.now.held), x);
         s.now.held += 1;
         return s.now.held >= s.now.target;
     }

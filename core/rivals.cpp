@@ -13,19 +13,15 @@ template <class S, template <class> class Rule> class Rival final : public Netwo
     explicit Rival(const Config& c)
         : config(c), front(c.whiten ? create(first_layer(c)) : nullptr), rule(c),
           sample(typename S::Size(c.l)), y(typename S::Size(c.d)), gain(typename S::Size(c.l)),
-          h(Dynamic::Size(c.l)) {
+          h(Dynamic::Size(c.l)), held(c.k, c.hold) {
         own.target = c.hold;
         now = &own;
-        resize_held(c.hold);
         Field f[40];
         const int n = front ? front->fields(f) : 0;
         for (int i = 0; i < n; ++i)
             if (!std::strcmp(f[i].name, "scalars")) now = reinterpret_cast<Scalars*>(f[i].data);
     }
-    ~Rival() override {
-        delete front;
-        std::free(held);
-    }
+    ~Rival() override { delete front; }
 
     // One by one: layer 1 says of each sample whether it has learned from it, and the rule follows.
     Outcome run(const double* X, long n, double* Y) override {
@@ -65,17 +61,13 @@ template <class S, template <class> class Rule> class Rival final : public Netwo
         if (front) return n;
         out[n++] = {"gain", &gain[0], config.k, 1, 1, 1};
         out[n++] = {"scalars", &own.t, long(sizeof(Scalars) / sizeof(double)), 1, 1, 1};
-        out[n++] = {"held", held, long(own.held), config.k, config.k, 1};
+        out[n++] = held.field(long(own.held));
         return n;
     }
 
     void resize_held(long rows) override {
-        if (front) return front->resize_held(rows);
-        if (rows < capacity) return;
-        capacity = rows;
-        held = static_cast<double*>(
-            std::realloc(held, sizeof(double) * std::size_t(capacity + 1) * config.k));
-        if (!held) std::abort();
+        if (front) front->resize_held(rows);
+        else held.make_room(rows);
     }
 
     void restored(bool derived) override {
@@ -97,8 +89,7 @@ template <class S, template <class> class Rule> class Rival final : public Netwo
     Dynamic::Vector h;
     Scalars own, *now;  // those of layer 1 if there is one
     double learned = 0;
-    double* held = nullptr;
-    long capacity = 0;
+    Held held;
 
     static Config first_layer(Config c) {
         c.rule = 0;
@@ -129,8 +120,8 @@ template <class S, template <class> class Rule> class Rival final : public Netwo
     // Without layer 1: the first samples may be held, for the sake of their scale.
     bool hold(const double* x, int& event) {
         own.seen += 1;
-        resize_held(long(larger(own.target, own.held + 1)));
-        std::memcpy(held + std::size_t(own.held) * config.k, x, sizeof(double) * config.k);
+        held.make_room(long(larger(own.target, own.held + 1)));
+        held.put(long(own.held), x);
         own.held += 1;
         event = own.held >= own.target ? held_enough : done;
         return false;
