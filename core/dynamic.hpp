@@ -82,7 +82,7 @@ struct Dynamic {
         }
         NICA_INLINE double scale(int j, int i) const { return scales[j * rows.lanes * width + i]; }
         NICA_INLINE double share(int j, int i) const { return shares[j * rows.lanes * width + i]; }
-        void catch_up() {
+        NICA_APART void catch_up() {
             const int c = columns.lanes;
             for (int i = 0; waiting && i < rows.n; ++i) {
                 Lane a[most], b[most];
@@ -153,11 +153,12 @@ struct Dynamic {
         return dot(s, u.q, v.q);
     }
     // One pass over the rows, as many at once as a register has elements; what waits is made first.
-    // If x is given, y_i = row_i . x; if sum is given, sum = the sum of share_i row_i.
-    static NICA_INLINE void pass(Matrix& m, const Lane* x, Lane* y, const Lane* share, Lane* sum) {
+    // If product, y_i = row_i . x; if combine, sum = the sum of share_i row_i.
+    template <bool product, bool combine>
+    NICA_APART static void pass(Matrix& m, const Lane* x, Lane* y, const Lane* share, Lane* sum) {
         const int c = m.columns.lanes;
         if (m.waiting > 1) m.catch_up();
-        if (sum)
+        if (combine)
             for (int q = 0; q < c; ++q) sum[q] = Lane{};
         for (int b = 0; b < m.rows.lanes; ++b) {
             Lane* r = m.row(b * width);
@@ -173,15 +174,15 @@ struct Dynamic {
                     NICA_UNROLL for (int i = 0; i < width; ++i) {
                         const Lane entry = scale[i] * r[i * c + q] + part[i] * v;
                         r[i * c + q] = entry;
-                        if (x) s[i] += entry * x[q];
+                        if (product) s[i] += entry * x[q];
                     }
                 }
-            } else if (x) {
+            } else if (product) {
                 for (int q = 0; q < c; ++q)
                     NICA_UNROLL for (int i = 0; i < width; ++i) s[i] += r[i * c + q] * x[q];
             }
-            if (x) y[b] = sums(s);
-            if (sum) {
+            if (product) y[b] = sums(s);
+            if (combine) {
                 const Lane shares = share[b];
                 for (int q = 0; q < c; ++q) {
                     Lane even = sum[q], odd = {};
@@ -196,10 +197,10 @@ struct Dynamic {
         m.waiting = 0;
     }
     static NICA_INLINE void multiply(Matrix& m, const Vector& x, Vector& y) {
-        pass(m, x.q, y.q, nullptr, nullptr);
+        pass<true, false>(m, x.q, y.q, nullptr, nullptr);
     }
     static NICA_INLINE void multiply_transposed(Matrix& m, const Vector& x, Vector& y) {
-        pass(m, nullptr, nullptr, x.q, y.q);
+        pass<false, true>(m, nullptr, nullptr, x.q, y.q);
     }
     static NICA_INLINE void multiply(ByColumns& m, const Vector& x, Vector& y) {
         multiply_transposed(m.transpose, x, y);
@@ -208,11 +209,11 @@ struct Dynamic {
         multiply(m.transpose, x, y);
     }
     static NICA_INLINE void there_and_back(Matrix& m, const Vector& x, Vector& y, Vector& z) {
-        pass(m, x.q, y.q, y.q, z.q);
+        pass<true, true>(m, x.q, y.q, y.q, z.q);
     }
     static NICA_INLINE void both_ways(ByColumns& m, const Vector& x, const Vector& y, Vector& a,
                                       Vector& b) {
-        pass(m.transpose, y.q, b.q, x.q, a.q);
+        pass<true, true>(m.transpose, y.q, b.q, x.q, a.q);
     }
     static NICA_INLINE void blend(Matrix& m, double a, double b, const Vector& u, const Vector& v) {
         const Matrix::Update later = m.later();

@@ -17,6 +17,7 @@ template <int N> struct Fixed {
     static constexpr int width = N <= 2 ? 2 : (N <= 4 && native_width >= 4) ? 4 : native_width;
     static constexpr int lanes = (N + width - 1) / width;
     static constexpr int replicas = 1;
+    static constexpr bool few = N <= most_unrolled;
     using Lane = typename LaneOf<width>::type;
     using Scalar = double;
 
@@ -42,7 +43,7 @@ template <int N> struct Fixed {
         Field field(const char* name, int = 0) {
             return {name, &column[0][0], N, N, 1, lanes * width};
         }
-        void restored() {
+        NICA_RARE void restored() {
             if (both)
                 for (int i = 0; i < N; ++i)
                     for (int j = 0; j < N; ++j) row[i][j] = column[j][i];
@@ -56,23 +57,26 @@ template <int N> struct Fixed {
     static Field field(const char* name, Vector& v, int = 0) { return {name, &v[0], N, 1, 1, 1}; }
     static NICA_INLINE double& entry(Vector& v, int i, int = 0) { return v[i]; }
 
-    template <class T> using Local = T;  // hot loops work on a copy, which can live in registers
+    template <class T> using Local = T;  // hot loops work on a copy, which nothing else can change
     template <class T> static void keep(T& to, const T& from) { to = from; }
 
+    // Two chains of additions for each register of the sum.
     static NICA_INLINE void combine(const Vector* m, const Vector& x, Vector& y) {
+        Lane even[lanes], odd[lanes];
         NICA_UNROLL for (int q = 0; q < lanes; ++q) {
-            Lane even = m[0].q[q] * x[0];
-            if (N == 1) {
-                y.q[q] = even;
-                continue;
+            even[q] = m[0].q[q] * x[0];
+            odd[q] = N > 1 ? m[N > 1].q[q] * x[N > 1] : Lane{};
+        }
+        for_each<few>(N / 2 - 1, [&](int i) NICA_HERE {
+            const int j = 2 * i + 2;
+            NICA_UNROLL for (int q = 0; q < lanes; ++q) {
+                even[q] += m[j].q[q] * x[j];
+                odd[q] += m[j + 1].q[q] * x[j + 1];
             }
-            Lane odd = m[N > 1 ? 1 : 0].q[q] * x[N > 1 ? 1 : 0];
-            NICA_UNROLL for (int j = 2; j + 1 < N; j += 2) {
-                even += m[j].q[q] * x[j];
-                odd += m[j + 1].q[q] * x[j + 1];
-            }
-            if (N > 2 && N % 2) even += m[N - 1].q[q] * x[N - 1];
-            y.q[q] = even + odd;
+        });
+        NICA_UNROLL for (int q = 0; q < lanes; ++q) {
+            if (N > 2 && N % 2) even[q] += m[N - 1].q[q] * x[N - 1];
+            y.q[q] = N > 1 ? even[q] + odd[q] : even[q];
         }
     }
     template <bool both>
@@ -99,29 +103,33 @@ template <int N> struct Fixed {
                                   const Vector& v) {
         Vector bu;
         NICA_UNROLL for (int q = 0; q < lanes; ++q) bu.q[q] = b * u.q[q];
-        NICA_UNROLL for (int q = 0; q < lanes; ++q) {
-            NICA_UNROLL for (int j = 0; j < N; ++j)
+        for_each<few>(N, [&](int j) NICA_HERE {
+            NICA_UNROLL for (int q = 0; q < lanes; ++q)
                 m.column[j].q[q] = a * m.column[j].q[q] + bu.q[q] * v[j];
-            if (both)  // the same products in the same order: the two forms stay equal to the last bit
-                NICA_UNROLL for (int i = 0; i < N; ++i)
+        });
+        if constexpr (both)  // the same products in the same order: the two forms stay equal to the last bit
+            for_each<few>(N, [&](int i) NICA_HERE {
+                NICA_UNROLL for (int q = 0; q < lanes; ++q)
                     m.row[i].q[q] = a * m.row[i].q[q] + bu[i] * v.q[q];
-        }
+            });
     }
     // m = diag(keep) m + u vT
     static NICA_INLINE void scale_rows(Matrix& m, const Vector& keep, const Vector& u,
                                        const Vector& v) {
-        NICA_UNROLL for (int q = 0; q < lanes; ++q)
-            NICA_UNROLL for (int j = 0; j < N; ++j)
+        for_each<few>(N, [&](int j) NICA_HERE {
+            NICA_UNROLL for (int q = 0; q < lanes; ++q)
                 m.column[j].q[q] = keep.q[q] * m.column[j].q[q] + u.q[q] * v[j];
+        });
     }
     // m = m diag(stretch) - u vT
     static NICA_INLINE void scale_columns(TwoWay& m, const Vector& stretch, const Vector& u,
                                           const Vector& v) {
-        NICA_UNROLL for (int q = 0; q < lanes; ++q)
-            NICA_UNROLL for (int j = 0; j < N; ++j) {
+        for_each<few>(N, [&](int j) NICA_HERE {
+            NICA_UNROLL for (int q = 0; q < lanes; ++q) {
                 m.column[j].q[q] = m.column[j].q[q] * stretch[j] - u.q[q] * v[j];
                 m.row[j].q[q] = m.row[j].q[q] * stretch.q[q] - v.q[q] * u[j];
             }
+        });
     }
     static NICA_INLINE void load(const double* x, Vector& v) {
         NICA_UNROLL for (int q = 0; q < lanes; ++q) {

@@ -55,7 +55,7 @@ template <int N> class Lockstep {
     static constexpr int W = S::replicas;
 
   public:
-    Lockstep(Replica* replicas, int count)
+    NICA_RARE Lockstep(Replica* replicas, int count)
         : config(*replicas[0].config), one(config), two(config), a(S::size, S::size, S::size),
           b(S::size), pivoting(1) {
         for (int lane = 0; lane < W; ++lane) {
@@ -216,7 +216,7 @@ template <int N> class Lockstep {
     }
 
     // The networks themselves watch over their health.
-    void note(const Vector& x, Wide weight) {
+    NICA_RARE void note(const Vector& x, Wide weight) {
         const unsigned lanes = watching.at(learned) & active;
         for (int lane = 0; lanes >> lane; ++lane) {
             if (!(lanes >> lane & 1) || weight[lane] != 1) continue;
@@ -230,7 +230,7 @@ template <int N> class Lockstep {
         }
     }
 
-    void note_fired(const Vector& x, Wide time) {
+    NICA_RARE void note_fired(const Vector& x, Wide time) {
         for (int lane = 0; active >> lane; ++lane) {
             bool any = false;
             for (int i = 0; i < N; ++i) any |= x.q[i][lane] != 0;
@@ -263,7 +263,7 @@ template <int N> class Lockstep {
 
     // ---- networks into lanes, and out of them
 
-    int fields(Field* f, int lane) {
+    NICA_RARE int fields(Field* f, int lane) {
         int n = 0;
         if (config.whiten) n += one.fields(f, lane);
         else f[n++] = S::field("x_bar", one.x_bar, lane);
@@ -275,7 +275,7 @@ template <int N> class Lockstep {
         return n;
     }
 
-    static void copy(const Field* from, int n, const Field* to, int m) {
+    NICA_RARE static void copy(const Field* from, int n, const Field* to, int m) {
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < m; ++j) {
                 const Field &f = from[i], &g = to[j];
@@ -288,7 +288,7 @@ template <int N> class Lockstep {
     }
 
     // The network goes on alone, from row `first + rows` on.
-    void leave(int lane, long first, int rows, int event) {
+    NICA_RARE void leave(int lane, long first, int rows, int event) {
         deliver(lane, first, rows);
         Replica& r = *member[lane];
         if (first + rows > 0)
@@ -302,7 +302,7 @@ template <int N> class Lockstep {
     }
 
     // An empty lane does what another one does.
-    void repeat(int lane, int r, int rows) {
+    NICA_RARE void repeat(int lane, int r, int rows) {
         if (!active) return;
         const int other = __builtin_ctz(active);
         Field from[40], to[40];

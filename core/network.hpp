@@ -78,7 +78,7 @@ template <class S, class First> class Stacked final : public Network {
         return config.robust ? respond<true>(X, n, Y) : respond<false>(X, n, Y);
     }
 
-    int fields(Field* out) override {
+    NICA_RARE int fields(Field* out) override {
         int n = 0;
         if (config.whiten) n += state.one.fields(out);
         if (config.separate) {
@@ -95,14 +95,14 @@ template <class S, class First> class Stacked final : public Network {
 
     void resize_held(long rows) override { held.make_room(rows); }
 
-    void restored(bool derived) override {
+    NICA_RARE void restored(bool derived) override {
         if (config.whiten) state.one.restored(config.robust, derived);
         if (config.separate) state.two.restored(derived);
     }
 
     void note(const double* x, const double* y, const double* slack) override { watch.note(x, y, slack); }
 
-    double residual() override {
+    NICA_RARE double residual() override {
         const double first = config.whiten ? state.one.residual() : 0;
         const double second = config.separate ? state.two.residual() : 0;
         return first > second ? first : second;
@@ -126,10 +126,10 @@ template <class S, class First> class Stacked final : public Network {
             if (x[j] != y[j]) return false;
         return true;
     }
-    void clear(double* y) const {
+    NICA_RARE void clear(double* y) const {
         for (int i = 0; i < outputs; ++i) y[i] = 0;
     }
-    bool hold(All& s, const double* x) {
+    NICA_RARE bool hold(All& s, const double* x) {
         held.make_room(long(larger(s.now.target, s.now.held + 1)));
         held.put(long(s.now.held), x);
         s.now.held += 1;
@@ -145,37 +145,33 @@ template <class S, class First> class Stacked final : public Network {
         const Config c = config;
         Outcome outcome = {n, done};
         const double* before = &state.last[0];
-        for (long row = 0; row < n; ++row) {
+        for (long row = 0;; ++row) {
+            const bool more = row < outcome.rows;
             const double* x = X + row * c.k;
             double* y = Y ? Y + row * outputs : nullptr;
-            bool same = false;
-            if (robust) {
-                same = s.now.seen > 0 && equal(x, before, c.k);
-                before = x;
-                s.now.repeats = same ? s.now.repeats + 1 : 0;
+            Share share = {1, false};
+            if (__builtin_expect(more, 1)) {
+                bool same = false;
                 s.now.seen += 1;
-                if (__builtin_expect(s.now.started == 0, 0)) {
-                    if (y) clear(y);
-                    if (!same && hold(s, x)) {
-                        outcome = {row + 1, held_enough};
-                        break;
+                if (robust) {
+                    same = s.now.seen > 1 && equal(x, before, c.k);
+                    before = x;
+                    s.now.repeats = same ? s.now.repeats + 1 : 0;
+                    if (__builtin_expect(s.now.started == 0, 0)) {
+                        if (y) clear(y);
+                        if (!same && hold(s, x)) outcome = {row + 1, held_enough};
+                        continue;
                     }
-                    continue;
                 }
-            } else {
-                s.now.seen += 1;
+                settle_first<robust>(s, t, x);
+                if (robust) share = judge(s, t, x, same);
             }
-            settle_first<robust>(s, t, x);
-            const Share share = robust ? judge(s, t, x, same) : Share{1, false};
             second<robust>(s, t);
+            if (__builtin_expect(!more, 0)) break;
             hand_over(s, t, x, y, share.weight);
             if (share.weight > 0) learn_first<robust>(s, t, share.weight);
-            if (__builtin_expect(share.restart, 0)) {
-                outcome = {row + 1, held_enough};
-                break;
-            }
+            if (__builtin_expect(share.restart, 0)) outcome = {row + 1, held_enough};
         }
-        second<robust>(s, t);
         if (outcome.rows > 0) {
             const double* x = X + (outcome.rows - 1) * c.k;
             for (int j = 0; j < c.k; ++j) s.last[j] = x[j];
@@ -188,8 +184,8 @@ template <class S, class First> class Stacked final : public Network {
     template <bool robust> void respond(const double* X, long n, double* Y) {
         for (long row = 0; row < n; ++row) {
             settle_first<robust>(state, temporaries, X + row * config.k);
-            hand_over(state, temporaries, X + row * config.k, Y + row * outputs, 0);
-            second<robust>(state, temporaries);
+            if (config.separate) state.two.settle(temporaries.first.h, temporaries.second, pivoting);
+            S::store(config.separate ? temporaries.second.y : temporaries.first.h, Y + row * outputs);
         }
     }
 
@@ -313,7 +309,7 @@ template <class S, class First> class Stacked final : public Network {
         t.waiting.x = nullptr;
     }
 
-    bool not_zero(const double* x) const {
+    NICA_RARE bool not_zero(const double* x) const {
         for (int j = 0; j < config.k; ++j)
             if (x[j] != 0) return true;
         return false;

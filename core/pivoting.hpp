@@ -39,7 +39,7 @@ template <int D>
 NICA_INLINE bool Fixed<D>::solve_complementarity(const TwoWay& N, Vector& y, Vector& slack, Pivoting&) {
     alignas(64) static constexpr UnitVectors<Fixed<D>> unit;
     Vector T[D], r = y, side;
-    NICA_UNROLL for (int j = 0; j < D; ++j) T[j] = N.column[j];
+    for_each<few>(D, [&](int j) NICA_HERE { T[j] = N.column[j]; });
     unsigned wrong = negative_set(r);
     int best = D + 1, patience = patience_with_blocks;
     for (int round = 0; wrong; ++round) {
@@ -63,11 +63,11 @@ NICA_INLINE bool Fixed<D>::solve_complementarity(const TwoWay& N, Vector& y, Vec
                 r.q[q] = r.q[q] * keep - rp * k.q[q];
                 side.q[q] += e[q] * (1.0 - 2.0 * side.q[q]);
             }
-            NICA_UNROLL for (int j = 0; j < D; ++j) {
+            for_each<few>(D, [&](int j) NICA_HERE {
                 const double m = T[j][p];
                 NICA_UNROLL for (int q = 0; q < lanes; ++q)
                     T[j].q[q] = T[j].q[q] * (1.0 - e[q]) - m * k.q[q];
-            }
+            });
             T[p] = k;
         } while (wrong);
         wrong = negative_set(r);
@@ -133,7 +133,7 @@ bool eliminate(Dynamic::Lane* rows, int lanes_, int n, Dynamic::Vector& inverse,
 }
 
 // Solve N_ZZ s_Z = -q_Z for the set Z of z silent neurons.
-inline bool hold_down(const Dynamic::ByColumns& N, int z, Pivoting& p) {
+NICA_APART inline bool hold_down(const Dynamic::ByColumns& N, int z, Pivoting& p) {
     const int lanes = Dynamic::Size(z + 1).lanes;
     const std::ptrdiff_t stride = std::ptrdiff_t(lanes) * Dynamic::width;
     double* A = &p.A[0];
@@ -170,7 +170,7 @@ inline void outputs(const Dynamic::ByColumns& N, int z, const Pivoting& p, Dynam
 }
 
 // Many neurons: for a set Z of silent ones solve N_ZZ s_Z = -q_Z, then look at all signs.
-inline bool Dynamic::solve_complementarity(const ByColumns& N, Vector& y, Vector& slack, Pivoting& p) {
+NICA_APART inline bool Dynamic::solve_complementarity(const ByColumns& N, Vector& y, Vector& slack, Pivoting& p) {
     const int n = y.n;
     Lane most = {};
     for (int q = 0; q < y.lanes; ++q) {

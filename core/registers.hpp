@@ -7,6 +7,9 @@
 #endif
 
 #define NICA_INLINE inline __attribute__((always_inline))
+#define NICA_HERE __attribute__((always_inline))  // of a lambda
+#define NICA_RARE __attribute__((noinline, cold))  // kept out of the loops, and small rather than fast
+#define NICA_APART __attribute__((noinline))       // large: one copy, however often it is called
 #define NICA_UNROLL _Pragma("GCC unroll 16")
 
 namespace nica {
@@ -76,6 +79,18 @@ constexpr unsigned every_lane = (1u << native_width) - 1;
 NICA_INLINE Wide magnitude(Wide a) { return larger(a, -a); }
 NICA_INLINE bool all_above(Wide a, Wide b) { return bits_negative(b - a) == every_lane; }
 NICA_INLINE bool all_at_most(Wide a, Wide b) { return bits_at_most(a, b) == every_lane; }
+
+// Loops over few columns are unrolled, so that what is small can live in registers. Of many, the matrices are
+// in memory anyway, and code for each of their registers would leave the instruction cache.
+constexpr int most_unrolled = 8;
+template <bool unrolled, class Act> NICA_INLINE void for_each(int n, Act act) {
+    if constexpr (unrolled) {
+        NICA_UNROLL for (int j = 0; j < n; ++j) act(j);
+    } else {
+#pragma GCC unroll 2
+        for (int j = 0; j < n; ++j) act(j);
+    }
+}
 
 }  // namespace NICA_VARIANT
 }  // namespace nica

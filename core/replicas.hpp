@@ -13,6 +13,7 @@ namespace NICA_VARIANT {
 
 template <int N> struct Replicas {
     static constexpr int width = 1, lanes = N, replicas = native_width;
+    static constexpr bool few = N <= 6;  // an entry of a matrix is a register here
     using Lane = Wide;
     using Scalar = Wide;
 
@@ -57,18 +58,18 @@ template <int N> struct Replicas {
         return even + odd;
     }
     static NICA_INLINE void multiply(const Matrix& m, const Vector& x, Vector& y) {
-        NICA_UNROLL for (int i = 0; i < N; ++i) {
+        for_each<few>(N, [&](int i) NICA_HERE {
             Lane s = m.row[i].q[0] * x.q[0];
             NICA_UNROLL for (int j = 1; j < N; ++j) s += m.row[i].q[j] * x.q[j];
             y.q[i] = s;
-        }
+        });
     }
     static NICA_INLINE void multiply_transposed(const Matrix& m, const Vector& x, Vector& y) {
-        NICA_UNROLL for (int j = 0; j < N; ++j) {
+        for_each<few>(N, [&](int j) NICA_HERE {
             Lane s = m.row[0].q[j] * x.q[0];
             NICA_UNROLL for (int i = 1; i < N; ++i) s += m.row[i].q[j] * x.q[i];
             y.q[j] = s;
-        }
+        });
     }
     static NICA_INLINE void there_and_back(const Matrix& m, const Vector& x, Vector& y, Vector& z) {
         multiply(m, x, y);
@@ -81,25 +82,27 @@ template <int N> struct Replicas {
     }
     // m = a m + b u vT
     static NICA_INLINE void blend(Matrix& m, Scalar a, Scalar b, const Vector& u, const Vector& v) {
-        NICA_UNROLL for (int i = 0; i < N; ++i) {
+        for_each<few>(N, [&](int i) NICA_HERE {
             const Lane bu = b * u.q[i];
             NICA_UNROLL for (int j = 0; j < N; ++j)
                 m.row[i].q[j] = a * m.row[i].q[j] + bu * v.q[j];
-        }
+        });
     }
     // m = diag(keep) m + u vT
     static NICA_INLINE void scale_rows(Matrix& m, const Vector& keep, const Vector& u,
                                        const Vector& v) {
-        NICA_UNROLL for (int i = 0; i < N; ++i)
+        for_each<few>(N, [&](int i) NICA_HERE {
             NICA_UNROLL for (int j = 0; j < N; ++j)
                 m.row[i].q[j] = keep.q[i] * m.row[i].q[j] + u.q[i] * v.q[j];
+        });
     }
     // m = m diag(stretch) - u vT
     static NICA_INLINE void scale_columns(Matrix& m, const Vector& stretch, const Vector& u,
                                           const Vector& v) {
-        NICA_UNROLL for (int i = 0; i < N; ++i)
+        for_each<few>(N, [&](int i) NICA_HERE {
             NICA_UNROLL for (int j = 0; j < N; ++j)
                 m.row[i].q[j] = m.row[i].q[j] * stretch.q[j] - u.q[i] * v.q[j];
+        });
     }
     static NICA_INLINE bool any_negative(const Vector& v) {
         Lane least = v.q[0];
@@ -123,22 +126,23 @@ bool Replicas<N>::solve_complementarity(const Matrix& inverse, Vector& y, Vector
     const Lane tolerance = round_off * scale;
     Lane best = none + (N + 1), patience = none + patience_with_blocks;
     for (int round = 0; round < 20 + 2 * N; ++round) {
-        NICA_UNROLL for (int i = 0; i < N; ++i) {
+        for_each<few>(N, [&](int i) NICA_HERE {
             NICA_UNROLL for (int j = 0; j < N; ++j)
                 A[i][j] = inverse.row[i].q[j] * (silent.q[i] * silent.q[j]);
             A[i][i] += one - silent.q[i];
             s.q[i] = -silent.q[i] * q.q[i];
-        }
+        });
         bool positive = true;
         NICA_UNROLL for (int j = 0; j < N; ++j) {
             const Lane pivot = one / A[j][j];
             positive &= bits_at_most(A[j][j], none) == 0;
             s.q[j] *= pivot;
             NICA_UNROLL for (int c = j + 1; c < N; ++c) A[j][c] *= pivot;
-            NICA_UNROLL for (int i = j + 1; i < N; ++i) {
+            for_each<few>(N - 1 - j, [&](int below) NICA_HERE {
+                const int i = j + 1 + below;
                 s.q[i] -= A[i][j] * s.q[j];
                 NICA_UNROLL for (int c = j + 1; c < N; ++c) A[i][c] -= A[i][j] * A[j][c];
-            }
+            });
         }
         if (!positive) return false;
         NICA_UNROLL for (int i = N - 1; i > 0; --i)

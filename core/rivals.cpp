@@ -53,7 +53,7 @@ template <class S, template <class> class Rule> class Rival final : public Netwo
         }
     }
 
-    int fields(Field* out) override {
+    NICA_RARE int fields(Field* out) override {
         int n = front ? front->fields(out) : 0;
         n += rule.fields(out + n);
         out[n++] = {front ? "h_mean" : "x_bar", &rule.z_bar[0], config.l, 1, 1, 1};
@@ -70,7 +70,7 @@ template <class S, template <class> class Rule> class Rival final : public Netwo
         else held.make_room(rows);
     }
 
-    void restored(bool derived) override {
+    NICA_RARE void restored(bool derived) override {
         if (front) front->restored(derived);
         rule.restored(derived);
     }
@@ -145,7 +145,7 @@ template <class S, template <class> class Rule> class Rival final : public Netwo
     }
 
     // What overflows stays in the weights, or in what a rule knows of its outputs.
-    bool finite() {
+    NICA_RARE bool finite() {
         Field f[8];
         double poison = now->poison;
         const int n = rule.fields(f);

@@ -55,7 +55,7 @@ template <class S> struct Separation {
     }
 
     // Coordinate descent, to the letter: neurons one by one, each with the newest activities.
-    void sweep(Activity2<S>& t, double tolerance, int sweeps_at_most) {
+    NICA_APART void sweep(Activity2<S>& t, double tolerance, int sweeps_at_most) {
         B.catch_up();
         const Scalar none = {};
         Scalar largest = none;
@@ -127,7 +127,7 @@ template <class S> struct Separation {
         }
     }
 
-    void flip(int i, int replica) {
+    NICA_RARE void flip(int i, int replica) {
         Field f = W_yh.field("", replica);
         for (int j = 0; j < L.n; ++j) {
             double& w = f.data[i * f.row_stride + j * f.column_stride];
@@ -135,7 +135,7 @@ template <class S> struct Separation {
         }
     }
 
-    bool note_fired(Activity2<S>& t, int replica = 0) {
+    NICA_RARE bool note_fired(Activity2<S>& t, int replica = 0) {
         bool all = true;
         for (int i = 0; i < D.n; ++i) {
             double& f = S::entry(fired, i, replica);
@@ -145,13 +145,13 @@ template <class S> struct Separation {
         return all;
     }
 
-    void flip_silent(double t, int replica = 0) {
+    NICA_RARE void flip_silent(double t, int replica = 0) {
         for (int i = 0; i < D.n; ++i)
             if (S::entry(fired, i, replica) == 0) turn(i, t, replica);
     }
 
     // A neuron that is held down far more than it fires sits on the negative of a source.
-    int revive(double t, double interval, int replica = 0) {
+    NICA_RARE int revive(double t, double interval, int replica = 0) {
         int count = 0;
         for (int i = 0; i < D.n; ++i) {
             const double n = S::entry(negative, i, replica), p = S::entry(positive, i, replica);
@@ -163,7 +163,7 @@ template <class S> struct Separation {
         return count;
     }
 
-    void turn(int i, double t, int replica) {
+    NICA_RARE void turn(int i, double t, int replica) {
         flip(i, replica);
         S::entry(positive, i, replica) = S::entry(negative, i, replica) = 0;
         S::entry(flipped, i, replica) = t;
@@ -174,17 +174,17 @@ template <class S> struct Separation {
     double residual() { return keeps_inverse() ? identity_error<S>(N, B) : 0; }
     void invert_lateral() { invert<S>(B, N); }
 
-    void check() {
+    NICA_RARE void check() {
         if (!(residual() <= 1e-12)) invert_lateral();
     }
 
-    void restored(bool derived) {
+    NICA_RARE void restored(bool derived) {
         for (int i = D.n; i < D.lanes * S::width; ++i) activity[i] = 1;  // padding: no 0 / 0
         if (derived) N.restored();
         else if (keeps_inverse()) invert_lateral();
     }
 
-    int fields(Field* out, int replica = 0) {
+    NICA_RARE int fields(Field* out, int replica = 0) {
         int n = 0;
         out[n++] = W_yh.field("w_yh", replica);
         out[n++] = B.field("lateral", replica);

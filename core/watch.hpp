@@ -33,7 +33,7 @@ struct Watch {
     Watch& operator=(const Watch&) = delete;
 
     // A learned sample x, the outputs y, and by how much each silent neuron was held down.
-    template <class V> void note(const double* x, const V& y, const V& slack) {
+    template <class V> NICA_APART void note(const double* x, const V& y, const V& slack) {
         counts[0] += 1;
         const double rate = 1 / (counts[0] < watch_memory ? counts[0] : watch_memory);
         for (int i = 0; i < d; ++i) {
@@ -49,7 +49,7 @@ struct Watch {
         counts[1] += 1;
     }
 
-    int fields(Field* out) {
+    NICA_RARE int fields(Field* out) {
         out[0] = {"watched", counts, 2, 1, 1, 1};
         out[1] = {"watched_mean", mean, d, 1, 1, 1};
         out[2] = {"watched_down", down, d, 1, 1, 1};

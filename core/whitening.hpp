@@ -119,7 +119,7 @@ template <class S> struct Whitening {
     }
 
     // What the recursions for the images of the means say, by products.
-    void renew_means(bool exact) {
+    NICA_RARE void renew_means(bool exact) {
         if (!exact) return S::multiply_transposed(P, g_bar, r_bar);
         S::multiply(P, u_bar, g_bar);
         S::multiply_transposed(P, g_bar, h_bar);
@@ -127,7 +127,7 @@ template <class S> struct Whitening {
 
     // ---- derived state
 
-    double residual() { return identity_error<S>(P, W_hg); }
+    NICA_RARE double residual() { return identity_error<S>(P, W_hg); }
     void invert_weights() { invert<S>(W_hg, P); }
 
     // The faster P changes, the sooner it errs. A check costs about as much as L samples.
@@ -135,19 +135,19 @@ template <class S> struct Whitening {
         const int often = (rate > 1e-3 ? 16 : 64) * ((L.n + 15) / 16);
         return time % (rate > 3e-5 && often < check_interval ? often : check_interval) == 0;
     }
-    void check() {
+    NICA_RARE void check() {
         if (!(residual() <= inverse_tolerance)) invert_weights();
     }
 
     // The weights were written from outside, and what derives from them too, or not.
-    void restored(bool exact, bool derived) {
+    NICA_RARE void restored(bool exact, bool derived) {
         if (derived) return P.restored();
         invert_weights();
         S::multiply(W_hx, x_bar, u_bar);
         renew_means(exact);
     }
 
-    int fields(Field* out, int replica = 0) {
+    NICA_RARE int fields(Field* out, int replica = 0) {
         int n = 0;
         out[n++] = W_hx.field("w_hx", replica);
         out[n++] = W_hg.field("w_hg", replica);
@@ -294,7 +294,7 @@ struct GeneralWhitening {
     void renew_means(bool) {}
     void restored(bool, bool) {}
 
-    int fields(Field* out) {
+    NICA_RARE int fields(Field* out) {
         int n = 0;
         out[n++] = W_hx.field("w_hx");
         out[n++] = W_hg.field("w_hg");
