@@ -12,7 +12,16 @@ import xarray
 from helpers import mixture, same
 
 from nica import NICA, NSM, OnlineWhitening
-from nica.offline import Whitening, nsm_pgd, plumbley, whiten
+from nica.offline import (
+    Whitening,
+    minimum_volume,
+    minimum_volume_nmf,
+    nsm_pgd,
+    plumbley,
+    soft_hinge,
+    successive_projection,
+    whiten,
+)
 
 every = pytest.mark.parametrize("estimator", [NICA, OnlineWhitening, NSM])
 #: What separates a batch, and what it gives for the samples it is given.
@@ -20,6 +29,10 @@ OFFLINE = {
     "whiten": lambda X: whiten(X, 3),
     "plumbley": lambda X: plumbley(X, n_starts=1, max_iter=200, random_state=0),
     "nsm": lambda X: nsm_pgd(X, 3, n_starts=1, tol=1e-2, random_state=0),
+    "projection": lambda X: successive_projection(X, 3),
+    "hinge": lambda X: soft_hinge(X, 3),
+    "volume": lambda X: minimum_volume(X, 3),
+    "nmf": lambda X: minimum_volume_nmf(X, 3),
 }
 offline = pytest.mark.parametrize("name", OFFLINE)
 # torch is large, so the tests do not ask for it; where it is installed it is tested, as in .ci/run

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nica.equations.facets_start import Reduction, cone_unmixing, extreme_points, reduction
-from nica.offline._checks import FloatArray, at_least_one, samples
+from nica.networks._containers import tensor
+from nica.offline._checks import FloatArray, as_given, at_least_one, samples
 
 
 class MinimumVolume(NamedTuple):
@@ -18,7 +19,8 @@ class MinimumVolume(NamedTuple):
     ----------
     Y : ndarray of shape (n_samples, n_components)
         Sources, ``np.maximum(X @ unmixing.T + intercept, 0)`` unless a method says otherwise: one on
-        average before they were rectified, or, if they sum to one, on this scale.
+        average before they were rectified, or, if they sum to one, on this scale. A tensor, a data
+        frame or a DataArray if X was one.
     unmixing : ndarray of shape (n_components, n_channels)
         Facets of the cone.
     intercept : ndarray of shape (n_components,)
@@ -46,6 +48,7 @@ class MinimumVolume(NamedTuple):
 class Problem(NamedTuple):
     """Samples in d dimensions, and how they came there."""
 
+    given: ArrayLike
     X: FloatArray
     Z: FloatArray
     mean: FloatArray
@@ -55,7 +58,7 @@ class Problem(NamedTuple):
     @classmethod
     def of(cls, X: ArrayLike, n_components: int, affine: bool) -> Problem:
         """Check and reduce samples."""
-        X = samples("X", X)
+        given, X = X, samples("X", X)
         n_samples, k = X.shape
         d = at_least_one("n_components", n_components)
         if d > k:
@@ -71,7 +74,7 @@ class Problem(NamedTuple):
                 f"X averages to {np.sqrt(mean @ mean):.2g} of its spread, but nonnegative sources have "
                 "a mean: give samples as they were measured, not centred"
             )
-        return cls(X, Z, mean, way, affine)
+        return cls(given, X, Z, mean, way, affine)
 
     def start(self, unmixing: ArrayLike | None) -> FloatArray:
         """Facets to begin with: by successive projection, or as given."""
@@ -104,7 +107,7 @@ class Problem(NamedTuple):
         return np.asarray(B + (height - B.sum(axis=0)) / d)
 
     def solved(
-        self, B: FloatArray, objective: float, n_iter: int, converged: bool
+        self, prefix: str, B: FloatArray, objective: float, n_iter: int, converged: bool
     ) -> MinimumVolume:
         """Return facets as sources and mixing, in the units of X."""
         if self.affine:
@@ -112,4 +115,13 @@ class Problem(NamedTuple):
         unmixing, intercept = B @ self.way.F, B @ self.way.c
         Y = np.maximum(self.X @ unmixing.T + intercept, 0.0)
         mixing = self.way.G @ np.linalg.inv(B)
-        return MinimumVolume(Y, unmixing, intercept, mixing, objective, n_iter, converged)
+        parts = Y, unmixing, intercept, mixing, objective, n_iter, converged
+        return self.as_given(prefix, MinimumVolume(*parts))
+
+    def as_given(self, prefix: str, solution: MinimumVolume) -> MinimumVolume:
+        """Return matrices as the library of the samples has them."""
+        return solution._replace(
+            Y=as_given(self.given, solution.Y, prefix),
+            unmixing=tensor(self.given, solution.unmixing),
+            mixing=tensor(self.given, solution.mixing),
+        )

@@ -75,7 +75,7 @@ def successive_projection(
         raise ValueError(f"near={near!r} is not a share of the samples: give 0 <= near < 0.5")
     problem = Problem.of(X, n_components, sum_to_one)
     B = problem.scaled(cone_unmixing(extreme_points(problem.Z, near), problem.mean))
-    return problem.solved(B, -float(np.linalg.slogdet(B)[1]), len(B), True)
+    return problem.solved("projection", B, -float(np.linalg.slogdet(B)[1]), len(B), True)
 
 
 def soft_hinge(
@@ -163,7 +163,7 @@ def soft_hinge(
     n_iter += begun
     if not converged:
         _warn(f"still blurred after {n_iter} iterations: raise max_iter or tol, now {tol:.3g}")
-    return problem.solved(B, objective, n_iter, converged)
+    return problem.solved("hinge", B, objective, n_iter, converged)
 
 
 def minimum_volume(
@@ -272,7 +272,9 @@ def minimum_volume(
         )
     elif not converged:
         _warn(f"still blurred after {n_iter} iterations: raise max_iter or tol, now {tol:.3g}")
-    return problem.solved(B, -float(np.linalg.slogdet(B)[1]), n_iter, converged and not outside)
+    return problem.solved(
+        "volume", B, -float(np.linalg.slogdet(B)[1]), n_iter, converged and not outside
+    )
 
 
 def _rough(problem: Problem, B: FloatArray, tau: float, max_iter: int) -> tuple[FloatArray, int]:

@@ -111,16 +111,9 @@ def minimum_volume_nmf(
         lost = f"an output became zero: lower penalty={penalty:.3g} or n_components={d}"
         warnings.warn(what if alive else lost, ConvergenceWarning, stacklevel=2)
     unmixing = np.linalg.pinv(W) @ axes.T / scale
-    mixing = scale * (axes @ W)
-    return MinimumVolume(
-        np.ascontiguousarray(H),
-        unmixing,
-        np.zeros(d),
-        mixing,
-        objective,
-        n_iter,
-        alive and converged,
-    )
+    Y, mixing = np.ascontiguousarray(H), scale * (axes @ W)
+    parts = Y, unmixing, np.zeros(d), mixing, objective, n_iter, alive and converged
+    return problem.as_given("nmf", MinimumVolume(*parts))
 
 
 def _factorise(
