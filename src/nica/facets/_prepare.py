@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nica.batch.sources import Source, Sums
+from nica.batch.sources import Source, Sums, Total
 from nica.equations.warmup import channel_gain
 
 Array = NDArray[np.float64]
@@ -38,6 +38,15 @@ class Map:
         """Reduced samples, the far ones shortened."""
         return shortened(X @ self.F.T + self.c, self.reach)
 
+    @property
+    def back(self) -> Array:
+        """From reduced samples to channels (k, d), weighing these by their noise as F does."""
+        flat = bool(np.any(self.c != 0) and not np.any(self.F[-1]))
+        F = self.F[:-1] if flat else self.F
+        inverse = np.divide(1.0, self.gain, out=np.zeros_like(self.gain), where=self.gain > 0)
+        back = np.linalg.pinv(F * inverse) * inverse[:, None]
+        return np.column_stack([back, self.mean]) if flat else np.asarray(back, np.float64)
+
 
 def lengths(Z: Array) -> Array:
     """Length of each row."""
@@ -55,8 +64,8 @@ def shortened(Z: Array, reach: float) -> Array:
 
 def prepare(
     source: Source, R: Array, d: int, *, offset: bool, sum_to_one: bool, winsorise: bool = True
-) -> Map:
-    """Map to d dimensions from a selection R and one pass over all samples.
+) -> tuple[Map, Total]:
+    """Map to d dimensions from a selection R and one pass over all samples, which it counts.
 
     Moments are taken about zero, since centring would undo correlations too; about the mean only where
     zero is not known (``offset``), or where the samples lie on a plane (``sum_to_one``).
@@ -100,7 +109,7 @@ def prepare(
         reach = float(np.sqrt(reach**2 + 1))
     left = size[width:]
     residual = float(np.sqrt(np.mean(left**2))) if len(left) else 0.0
-    return Map(F, c, reach, rank + d - width, residual, gain, mean)
+    return Map(F, c, reach, rank + d - width, residual, gain, mean), total
 
 
 def _gain(R: Array, d: int) -> Array:

@@ -110,8 +110,9 @@ def starts(
 
 def search(
     Z: Array, d: int, *, n_starts: int, seed: int, threads: int, offset: bool = False, flat: bool = False,
+    start: Array | None = None,
 ) -> tuple[Found, Array]:  # fmt: skip
-    """The best of several starts, sharpened, and the losses of all."""
+    """The best of several starts, or of the one that is given, sharpened, and the losses of all."""
     ones = np.column_stack([Z, np.ones(len(Z))]) if offset else Z
 
     def run(start: Callable[[], Array]) -> Found:
@@ -126,8 +127,11 @@ def search(
             B = np.column_stack([B, -np.quantile(Z @ B.T, 0.01, axis=0)])
         return descend(ones, B, first_rows(d), blur=BLUR, sweeps=SWEEPS)
 
-    with ThreadPoolExecutor(max(1, min(threads, n_starts))) as pool:
-        found = list(pool.map(run, starts(Z, d, n_starts, seed, offset=offset, flat=flat)))
+    makers = starts(Z, d, n_starts, seed, offset=offset, flat=flat)
+    if start is not None:
+        makers = [lambda: start]
+    with ThreadPoolExecutor(max(1, min(threads, len(makers)))) as pool:
+        found = list(pool.map(run, makers))
     losses = np.array([one.loss for one in found])
     best = found[int(np.argmin(losses))]
     if not np.isfinite(best.loss):

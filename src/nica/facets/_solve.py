@@ -64,7 +64,7 @@ def solve(
     source: Source, d: int, *,
     offset: bool = False, sum_to_one: bool = False, n_starts: int = 3, tol: float = 1e-6,
     max_passes: int = 30, seed: int = 0, threads: int = 1, winsorise: bool = True, bulk: bool = True,
-    report: Callable[[str], None] = lambda text: None,
+    start: Array | None = None, report: Callable[[str], None] = lambda text: None,
 ) -> FacetSolution:  # fmt: skip
     """Find the facets of the cone of all samples of a source.
 
@@ -83,6 +83,8 @@ def solve(
         Whether samples far outside are shortened.
     bulk : bool
         Whether sources that hardly come near zero get a bulk, where that pays.
+    start : array (d, k), optional
+        An unmixing matrix to start from, instead of those of the solver.
     report : callable
         Gets a line of progress now and then.
     """
@@ -98,58 +100,41 @@ def solve(
                 f"X has {distinct} distinct {'sample' if distinct == 1 else 'samples'} "
                 f"(n_samples={len(R)}): give at least {d + 1} for n_components={d}"
             )
-        map = prepare(source, R, d, offset=offset, sum_to_one=sum_to_one, winsorise=winsorise)
+        map, total = prepare(
+            source, R, d, offset=offset, sum_to_one=sum_to_one, winsorise=winsorise
+        )
         Z = map(R)
         found, losses = search(
-            Z, d, n_starts=n_starts, seed=seed, threads=threads, offset=offset, flat=sum_to_one
-        )
+            Z, d, n_starts=n_starts, seed=seed, threads=threads, offset=offset, flat=sum_to_one,
+            start=None if start is None else start @ map.back,
+        )  # fmt: skip
         report(
-            f"{n_starts} starts on {len(R)} samples, losses "
+            f"{len(losses)} starts on {len(R)} samples, losses "
             + ", ".join(f"{loss:.4g}" for loss in losses)
         )
         method = "facets"
-        ones = np.column_stack([Z, np.ones(len(Z))]) if offset else Z
         if bulk:
-            other = with_bulk(ones, found)
+            other = with_bulk(np.column_stack([Z, np.ones(len(Z))]) if offset else Z, found)
             if bulk_is_better(Z, found, other):
                 found, method = other, "bulk"
                 report("some sources hardly come near zero: the solution with a bulk is taken")
-        total = source.total(_Count())
         passes, moved = 0, 0.0
         if total.n_samples > len(R):
             found, passes, moved = polish(
                 source, map, found, kernels=kernels(), tol=tol, max_passes=max_passes, report=report
             )
         Y = outputs(Z, found)
-    B = found.B[:, :d]
-    mixing = np.linalg.inv(B)
-    F, gain = map.F, map.gain
-    inverse = np.divide(1.0, gain, out=np.zeros_like(gain), where=gain > 0)
-    width = d - 1 if sum_to_one else d
-    back = np.linalg.pinv(F[:width] * inverse) * inverse[:, None]
-    if sum_to_one:
-        back = np.column_stack([back, map.mean])
-    reached = np.maximum(3 * found.rows[:, 0], NEAR)
-    near = np.sum(reached >= Y, axis=0)
-    intercept = B @ map.c
-    if offset:
-        intercept = intercept + found.B[:, d]
+    B, rows = found.B[:, :d], found.rows
+    reached = np.maximum(3 * rows[:, 0], NEAR)
     return FacetSolution(
-        unmixing=B @ F, mixing=back @ mixing, intercept=intercept,
-        sigma=found.rows[:, 0], mu=found.rows[:, 1], spike=found.rows[:, 2], outlier=found.rows[:, 3],
-        bulk=found.rows[:, 4], populated=near / (POPULATED * d), method=method,
+        unmixing=B @ map.F, mixing=map.back @ np.linalg.inv(B),
+        intercept=B @ map.c + (found.B[:, d] if offset else 0.0),
+        sigma=rows[:, 0], mu=rows[:, 1], spike=rows[:, 2], outlier=rows[:, 3], bulk=rows[:, 4],
+        populated=np.sum(reached >= Y, axis=0) / (POPULATED * d), method=method,
         loss=found.loss, losses=losses, n_samples=total.n_samples, n_bad=total.n_bad, rank=map.rank,
         n_passes=passes, change=moved, map=map, found=found, spread=Y.std(axis=0), offset=offset,
         sum_to_one=sum_to_one,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Count:
-    """How many samples there are."""
-
-    def __call__(self, X: Array) -> tuple[Array, ...]:
-        return (np.zeros(1),)
 
 
 def bulk_is_better(Z: Array, found: Found, other: Found) -> bool:

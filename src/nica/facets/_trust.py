@@ -88,7 +88,7 @@ def trust(R: Array, solution: FacetSolution, *, seed: int = 0, threads: int = 1)
         return outputs(Z, found)
 
     def raw() -> Array:
-        map = prepare(ArraySource(R, 1), R, d, offset=offset, sum_to_one=flat, winsorise=False)
+        map, _ = prepare(ArraySource(R, 1), R, d, offset=offset, sum_to_one=flat, winsorise=False)
         z = map(R)
         found, _ = search(z, d, n_starts=2, seed=seed, threads=1, offset=offset, flat=flat)
         return outputs(R @ map.F.T + map.c, found)
