@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from nica.batch import ArraySource, BadSampleError, ChunkSource, Solution, Source, solve
 from nica.equations.whitening import prewhitening_fixed_point
-from nica.networks import _auto
+from nica.networks import _auto, _refine
 from nica.networks._layers import LayeredNetwork
 from nica.networks._samples import Array, checked, infers, is_chunks, refuse
 from nica.networks._settings import cores, whole
@@ -26,6 +26,7 @@ class BatchFit(LayeredNetwork):
     """A ``fit`` with two solvers, and Dask's arrays in ``fit`` and ``transform``."""
 
     solver: str
+    refine: str | None = None
     n_starts: int
     n_jobs: int | None
     verbose: int
@@ -49,11 +50,17 @@ class BatchFit(LayeredNetwork):
             raise ValueError(f"solver={self.solver!r}: give 'stream' or 'batch'")
         if self.solver == "batch" and infers(self):
             raise ValueError("missing='infer' needs solver='stream'")
-        if self.solver == "stream" and not is_dask(X):
-            return super().fit(X)
+        _refine.check(self.refine)
+        if self.refine is not None and infers(self):
+            raise ValueError("refine needs samples without gaps: leave missing='infer' out")
         before = self.__dict__.copy()
         try:
-            self._fit_batch(X)
+            if self.solver == "stream" and not is_dask(X):
+                super().fit(X)
+            else:
+                self._fit_batch(X)
+            if self.refine is not None:
+                _refine.refine(self, X)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

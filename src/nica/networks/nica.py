@@ -66,6 +66,9 @@ class NICA(BatchFit, WhiteningWeights, OutputWeights):
         Of ``fit``: the network, sample by sample; or, faster where there are many samples, whitening
         by one pass and mini-batch similarity matching, through all cores, for data of any size. The
         network goes on from there either way.
+    refine : {"facets"} or None
+        Of ``fit``: polish what was found by the facets of the samples' cone, without asking for
+        sources that are uncorrelated (see ``FacetNICA``). What is learned after that decorrelates again.
     n_starts, n_jobs, verbose
         Of the batch solver: random starts, of which the one with the least negative energy is kept;
         threads (None: all cores); 1 prints its progress.
@@ -112,6 +115,7 @@ class NICA(BatchFit, WhiteningWeights, OutputWeights):
         max_passes: int = 1000,
         shuffle: bool = True,
         solver: str = "stream",
+        refine: str | None = None,
         n_starts: int = 4,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -135,6 +139,7 @@ class NICA(BatchFit, WhiteningWeights, OutputWeights):
         self.max_passes = max_passes
         self.shuffle = shuffle
         self.solver = solver
+        self.refine = refine
         self.n_starts = n_starts
         self.n_jobs = n_jobs
         self.verbose = verbose
