@@ -33,7 +33,7 @@ DOCS = Path(__file__).parent.parent / "docs" / "files.md"
 #: name → million rows per second that must be reached
 TARGETS = {
     "read csv": 1.0, "read parquet": 4.0, "separate npy to npy": 5.0, "separate csv to npy": 1.0,
-    "separate parquet to npy": 4.0,
+    "separate csv to csv": 1.0, "separate parquet to npy": 4.0,
 }  # fmt: skip
 MEMORY = 250  #: MiB that separating may take
 LATENCY = 1.0  #: milliseconds from a line in to a line out, at the median
@@ -233,7 +233,10 @@ def cells(figure: dict[str, float]) -> tuple[str, str]:
     """Speed and memory, or latency at the median and late, in words."""
     if "median_ms" in figure:
         return f"{figure['median_ms']:.2f} ms", f"{figure['p99.9_ms']:.2f} ms for one in 1000"
-    return f"{figure['million_rows_per_s']:.2f} million rows/s", f"{figure['resident_MiB']:.0f} MiB"
+    speed = f"{figure['million_rows_per_s']:.2f} million rows/s"
+    if "cpu" in figure:
+        speed += f" ({1e-6 * figure['rows'] / figure['cpu']:.2f} for each second of processor time)"
+    return speed, f"{figure['resident_MiB']:.0f} MiB"
 
 
 def table(figures: dict[str, dict[str, float]]) -> str:
