@@ -390,3 +390,15 @@ def test_rows_before_a_bad_line_are_answered(tmp_path, mix):
         result = run("-", "--no-diagnose", input=text, code=1)
         assert result.stdout.count("\n") == 150
         assert "line 151: it has 2 " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [(np.ones((100, 2)), "1 distinct sample: 3 are"), (np.eye(4)[:2], "2 distinct samples: 5 are")],
+)
+def test_outputs_that_never_began_are_told(tmp_path, X, said):
+    np.save(tmp_path / "x.npy", X)
+    for options, code in (["-q"], 0), (["-q", "--no-diagnose"], 0), (["--strict"], 3):
+        found = run(tmp_path / "x.npy", "-o", tmp_path / "y.npy", *options, code=code).stderr
+        assert f"all outputs are zeros: This NICA has seen {said} needed" in found
+    assert not np.any(np.load(tmp_path / "y.npy"))

@@ -4,9 +4,9 @@
 
 Valid files are changed at random: bits, numbers, pieces cut, doubled or moved; in half of the cases what
 is inside an archive or behind a checksum. Each reader may give rows, or raise ValueError or OSError with
-one line of text. Anything else is a finding: another exception, a warning, a crash, more than 20 seconds,
-more than 2 GiB (which a page of a Parquet file may claim). A case has a kind and a number, by which it
-can be repeated:
+one line of text. Anything else is a finding: another exception, a warning, a crash, more than 20 seconds
+of processor time, more than 2 GiB (which a page of a Parquet file may claim). A case has a kind and a
+number, by which it can be repeated:
 
     python -m tools.fuzz --case csv:123
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import typer
 from rich.console import Console
+from sklearn.exceptions import NotFittedError
 
 from nica._interrupts import Signals, Stopped
 from nica._job import Job, Outcome, Run, read_checkpoint, run
@@ -77,7 +78,7 @@ class Session:
         if number:
             self._end(number)
         self._tell(outcome, verdict)
-        if self.strict and verdict is not None and verdict.verdict in STRICT:
+        if self.strict and (self.diagnose if verdict is None else verdict.verdict in STRICT):
             raise typer.Exit(3)
 
     # ---------------------------------------------------------------------------------- begin
@@ -170,9 +171,12 @@ class Session:
 
     def _verdict(self, done: Run) -> Any:
         """What `nica.diagnose` says of the samples that went by; None if it was not asked."""
-        if not self.diagnose or done.selection is None or not done.selection.n_samples:
+        try:
+            done.network._ready()
+        except NotFittedError as error:
+            self._warn(f"all outputs are zeros: {error}", always=True)
             return None
-        if not hasattr(done.network, "unmixing_"):
+        if not self.diagnose or done.selection is None or not done.selection.n_samples:
             return None
         from nica.diagnostics import diagnose
 
