@@ -1,9 +1,10 @@
 """How often is the verdict of nica.diagnose wrong? Problems with a known truth, on fresh seeds.
 
-    python -m benchmarks.trust [--each 60] [--seed N] [--quick] [--out FILE] [--docs]
+    python -m benchmarks.trust [--each 60] [--seed N] [--quick] [--records FILE] [--out FILE] [--docs]
 
 The limits in ``nica.diagnostics`` were set on problems of the seeds 11 to 14, and frozen. This draws
 others, says which, and writes what it finds as JSON and, with --docs, as the tables of docs/trust.md.
+A run of an hour or more: with --records it goes on where it was cut short.
 Truth: the worst source's squared error per variance, after best scale and order; up to
 .1 the separation is OK, up to .3 doubtful, above it has failed.
 """
@@ -44,11 +45,13 @@ def level(error: float) -> str:
 
 
 def verdicts(
-    kinds: dict[str, Callable[[Any], Problem]], each: int, seed: int
+    kinds: dict[str, Callable[[Any], Problem]], each: int, seed: int, done: set[tuple[str, int]]
 ) -> Iterator[dict[str, Any]]:
-    """Problem after problem, so that a run that is cut short has all kinds."""
+    """Problem after problem, but for those done, so that a run that is cut short has all kinds."""
     for i in range(each):
         for j, (kind, make) in enumerate(kinds.items()):
+            if (kind, i) in done:
+                continue
             p = make(np.random.default_rng([seed, j, i]))
             start = time.perf_counter()
             d = nica.diagnose(p.X, p.n_components)
@@ -233,8 +236,9 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=60, help="problems of each kind")
     parser.add_argument("--seed", type=int, help="fresh unless given")
     parser.add_argument("--quick", action="store_true", help="few problems, no large file")
-    parser.add_argument("--records", type=Path, help="file for a line of JSON for each problem")
-    parser.add_argument("--read", type=Path, help="take the problems of earlier --records")
+    parser.add_argument(
+        "--records", type=Path, help="file of a line of JSON for each problem; goes on from there"
+    )
     parser.add_argument("--only", default="verdicts,unseen,ranks,images,speed")
     parser.add_argument("--out", type=Path, help="JSON of the summary; an older one is added to")
     parser.add_argument("--docs", action="store_true", help="write the tables into docs/trust.md")
@@ -244,19 +248,19 @@ def main() -> None:
     found: dict[str, Any] = {}
     if a.out and a.out.exists():
         found = json.loads(a.out.read_text())
-    seed = a.seed if a.seed is not None else found.get("seed", secrets.randbelow(2**31))
+    earlier = []
+    if a.records and a.records.exists():
+        earlier = [json.loads(line) for line in a.records.read_text().splitlines()]
+    seeds = {r["seed"][0] for r in earlier} | ({a.seed} if a.seed is not None else set())
+    if len(seeds) > 1:
+        parser.error(f"{a.records} is of seed {earlier[0]['seed'][0]}: leave --seed out")
+    seed = seeds.pop() if seeds else found.get("seed", secrets.randbelow(2**31))
     found["seed"] = seed
-    if a.read:
-        earlier = [json.loads(line) for line in a.read.read_text().splitlines()]
-        found["seed"] = " and ".join(str(s) for s in sorted({r["seed"][0] for r in earlier}))
-        for name, kinds in (("seen", KINDS), ("unseen", UNSEEN)):
-            rows = [r for r in earlier if r["kind"] in kinds]
-            if rows:
-                found[name] = summary(rows)
     for name, kinds, part in (("seen", KINDS, "verdicts"), ("unseen", UNSEEN, "unseen")):
-        if part in parts and not a.read:
-            records = []
-            for record in verdicts(kinds, each, seed):
+        records = [r for r in earlier if r["kind"] in kinds and r["seed"][2] < each]
+        done = {(r["kind"], r["seed"][2]) for r in records}
+        if part in parts or records:
+            for record in verdicts(kinds, each if part in parts else 0, seed, done):
                 records.append(record)
                 if a.records:
                     with a.records.open("a") as file:

@@ -21,6 +21,7 @@ struct Config {
     double separation_a, separation_b;                     // ... or activity (floor, forgetting)
     double memory_first, memory_growth, memory_most;       // if growth > 0: forgetting 1 - 1/memory(t)
     double kappa, kappa_first;
+    double renewal;                                        // samples that count after a jump; 0: never
     int hold, idle, revival, flip;
     int max_sweeps;
     double tol;

@@ -94,6 +94,7 @@ static Config configuration(const nb::dict& o) {
     c.memory_first = item<double>(o, "memory_first");
     c.memory_growth = item<double>(o, "memory_growth");
     c.memory_most = item<double>(o, "memory_most");
+    c.renewal = item<double>(o, "renewal");
     c.kappa = item<double>(o, "kappa");
     c.kappa_first = item<double>(o, "kappa_first");
     c.hold = item<int>(o, "hold");

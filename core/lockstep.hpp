@@ -21,7 +21,7 @@ struct Rules {
     Wide floor, floor_growth;                        // of the activity
     Wide memory_first, memory_growth, memory_most;   // forgetting is 1 - 1 / memory
     Wide limit_growth, limit_most;                   // of the outlier weight
-    Wide idle, per_revival;
+    Wide idle, per_revival, per_renewal;
 
     void set(int lane, const Config& c) {
         rate_a[lane] = c.rate_a;
@@ -37,6 +37,7 @@ struct Rules {
         limit_most[lane] = c.kappa * c.kappa;
         idle[lane] = c.idle;
         per_revival[lane] = 1.0 / c.revival;
+        per_renewal[lane] = c.whiten && c.renewal > 0 ? 1 / c.renewal : 0;
     }
 };
 
@@ -160,6 +161,9 @@ template <int N> class Lockstep {
             now.outlying = outlying;
             now.outliers += weight < unit ? unit : none;
             now.spread += weight * (squares - now.spread) * rules.per_revival;
+            const Wide bounded = squares < none + farthest ? squares : none + farthest;
+            now.stray += (bounded - now.stray) * rules.per_renewal;
+            if (__builtin_expect(bits_at_most(now.stray, none + stray_limit) != every_lane, 0)) renew();
             last = x;
         }
         now.seen += 1.0;
@@ -167,7 +171,7 @@ template <int N> class Lockstep {
         ++learned;
         if (config.separate) second(x, out[r], weight, time);
         else out[r] = a.h;
-        first(weight, time, squares);
+        first(weight, time - now.renewed, squares);
         return 0;
     }
 
@@ -177,9 +181,18 @@ template <int N> class Lockstep {
         return S::dot(S::size, a.e, a.e) / double(N);
     }
 
-    NICA_INLINE void first(Wide weight, Wide time, Wide squares) {
-        const Wide mean_rate = weight * larger(1.0 / time, rules.rate_minimum);
-        const Wide rate = weight * larger(1.0 / (rules.rate_a + rules.rate_b * time), rules.rate_minimum);
+    void renew() {
+        for (int lane = 0; lane < W; ++lane)
+            if (now.stray[lane] > stray_limit &&
+                now.t[lane] - now.renewed[lane] > 2 / rules.per_renewal[lane]) {
+                now.renewed[lane] = now.t[lane] - 1 / rules.per_renewal[lane];
+                now.stray[lane] = 1;
+            }
+    }
+
+    NICA_INLINE void first(Wide weight, Wide age, Wide squares) {
+        const Wide mean_rate = weight * larger(1.0 / age, rules.rate_minimum);
+        const Wide rate = weight * larger(1.0 / (rules.rate_a + rules.rate_b * age), rules.rate_minimum);
         if (!config.whiten) {
             if (!config.robust) now.spread += (squares - now.spread) * rules.per_revival;
             NICA_UNROLL for (int i = 0; i < N; ++i) one.x_bar.q[i] += mean_rate * a.e.q[i];
@@ -198,7 +211,7 @@ template <int N> class Lockstep {
         two.settle(a.h, b, pivoting);
         y = b.y;
         if (config.robust) two.bound(a.h, b);
-        const Wide memory = rules.memory_first + rules.memory_growth * time;
+        const Wide memory = rules.memory_first + rules.memory_growth * (time - now.renewed);
         const Wide forgetting = 1.0 - weight / (memory < rules.memory_most ? memory : rules.memory_most);
         two.learn(a.h, b, weight, forgetting, rules.floor + rules.floor_growth * time, config.in_time);
         two.watch(b, weight * rules.per_revival);

@@ -12,6 +12,8 @@ namespace NICA_VARIANT {
 
 constexpr int revival_interval = 16;  // learned samples between two looks for lost neurons
 constexpr double hopeless = 1e200;    // squared distance beyond which a sample has no weight at all
+constexpr double farthest = 16;       // squared distance that a sample counts for at most, in `stray`
+constexpr double stray_limit = 1.6;   // beyond it the mixture has jumped
 
 // Counters and scalars: saved as one array of doubles, named in this order in networks/_stream.py.
 template <class Scalar> struct Counters {
@@ -30,6 +32,8 @@ template <class Scalar> struct Counters {
     Scalar revived = {};             // flips by the revival rule
     Scalar basis = {};               // samples of the last start
     Scalar poison = {};              // stays zero while everything is finite
+    Scalar stray = Scalar{} + 1.0;   // running average of the bounded squared distance: tells of a jump
+    Scalar renewed = {};             // time from which the rates count
 };
 using Scalars = Counters<double>;
 
@@ -47,7 +51,7 @@ template <class S> struct Handover {
     typename S::Vector h;
     const double* x = nullptr;  // null: no sample is waiting
     double* y = nullptr;
-    double weight = 0, time = 0;  // weight 0: settle only, learn nothing
+    double weight = 0, time = 0, age = 0;  // weight 0: settle only, learn nothing
     explicit Handover(typename S::Size L) : h(L) {}
 };
 
@@ -65,7 +69,8 @@ template <class S, class First> class Stacked final : public Network {
   public:
     explicit Stacked(const Config& c)
         : config(c), state(c), temporaries(c), watch(c), pivoting(c.d), held(c.k, c.hold),
-          outputs(c.separate ? c.d : c.l), per_source(1.0 / c.d), revival_rate(1.0 / c.revival) {
+          outputs(c.separate ? c.d : c.l), per_source(1.0 / c.d), revival_rate(1.0 / c.revival),
+          renewal_rate(c.whiten && c.renewal > 0 ? 1 / c.renewal : 0) {
         state.now.target = c.hold;
     }
 
@@ -116,7 +121,7 @@ template <class S, class First> class Stacked final : public Network {
     Pivoting pivoting;
     Held held;
     int outputs;
-    const double per_source, revival_rate;
+    const double per_source, revival_rate, renewal_rate;
 
     using All = Layers<S, First>;
 
@@ -236,16 +241,27 @@ template <class S, class First> class Stacked final : public Network {
         }
         s.now.outliers += weight < 1;
         s.now.spread += weight * (squares - s.now.spread) * revival_rate;
+        s.now.stray += (smaller(squares, farthest) - s.now.stray) * renewal_rate;
+        if (__builtin_expect(s.now.stray > stray_limit, 0)) renew(s.now, c.renewal);
         if (__builtin_expect(weight == 0, 0)) s.now.t += 1;
         return {weight, false};
+    }
+
+    // After a jump the rates start over.
+    static void renew(Scalars& now, double renewal) {
+        if (now.t - now.renewed <= 2 * renewal) return;
+        now.renewed = now.t - renewal;
+        now.stray = 1;
     }
 
     template <bool robust> NICA_INLINE void learn_first(All& s, Temporaries<S>& t, double weight) {
         const Config& c = config;
         const double time = s.now.t += 1;
+        const double age = time - s.now.renewed;
         t.waiting.time = time;
-        const double mean_rate = weight * larger(1 / time, c.rate_minimum);
-        const double rate = weight * larger(1 / (c.rate_a + c.rate_b * time), c.rate_minimum);
+        t.waiting.age = age;
+        const double mean_rate = weight * larger(1 / age, c.rate_minimum);
+        const double rate = weight * larger(1 / (c.rate_a + c.rate_b * age), c.rate_minimum);
         if (!c.whiten) {
             if (!robust) s.now.spread += (distance(s, t) - s.now.spread) * revival_rate;
             for (int q = 0; q < s.one.K.lanes; ++q)
@@ -290,7 +306,7 @@ template <class S, class First> class Stacked final : public Network {
             double forgetting = 1 - w * (1 - c.separation_b), floor = c.separation_a;
             if (c.in_time) floor = c.separation_a + c.separation_b * time;
             if (c.memory_growth > 0) {
-                forgetting = 1 - w / smaller(c.memory_first + c.memory_growth * time, c.memory_most);
+                forgetting = 1 - w / smaller(c.memory_first + c.memory_growth * t.waiting.age, c.memory_most);
                 floor = c.memory_first;
             }
             s.two.learn(t.waiting.h, t.second, w, forgetting, floor, c.in_time);

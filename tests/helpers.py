@@ -144,6 +144,7 @@ def run_robust(X, seed, d, *, layers="both", **options):
         if layers == "second":  # whitened by somebody else: known well from the first sample on
             identity_layer(patch, robust_equations)
             patch.setattr(robust_equations, "outlier_limit", lambda t, d, first, most: most)
+            patch.setattr(robust_equations, "STRAY", np.inf)
             W_yh = paper_equations.orthonormal(d, k, np.random.default_rng([seed, 0]))
             state = paper_equations.replace(
                 state, starts=1, gain=np.ones(k), x_bar=np.zeros(k), W_hx=np.eye(k), W_hg=np.eye(k),

@@ -255,6 +255,20 @@ def test_warm_start_through_a_jump(d, seed, when, factor):
     assert state.starts == (1 if factor < 1 else 2)
 
 
+@settings(max_examples=8)
+@given(st.integers(2, 5), seeds, st.floats(150, 400))
+def test_rates_start_over_after_a_jump(d, seed, half_life):
+    """The same size, but some directions are stronger now."""
+    _, X = mixture(seed, 400, d)
+    X[200:] = X[200:] * 3.0 ** np.resize([1.0, -1.0], d)
+    model = NICA(half_life=half_life, random_state=seed)
+    state = assert_robust(model, X, d=d, half_life=half_life)
+    now = model._scalars()
+    assert now["renewed"] == state.renewed
+    assert now["stray"] == pytest.approx(state.stray, rel=1e-6)
+    assert state.renewed > 0
+
+
 def test_warm_start_through_a_burst_that_passes():
     _, X = mixture(3, 400, 3)
     X[200:212] *= 1000

@@ -47,6 +47,24 @@ def test_a_jump_is_found_where_it_is():
     assert "jumps near sample" in str(drift)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_jump_is_recovered_within_three_half_lives(seed):
+    half_life, at = 1000, 4000
+    A, B = (mixing(3, condition=3, random_state=10 * seed + i) for i in (1, 2))
+    X = np.vstack([S[:at] @ A.T, S[at:] @ B.T])
+    model = nica.NICA(half_life=half_life, random_state=seed)
+    Y = model.separate(X)
+
+    def error(first, last):
+        return nica.metrics.match_sources(S[first:last], Y[first:last]).error / 3
+
+    before = error(at - 1000, at)
+    assert error(at, at + 250) > 0.1
+    assert max(error(i, i + 250) for i in range(at + 3 * half_life, 10_000, 250)) < 0.02
+    assert error(9000, 10_000) < 3 * before + 0.001
+    assert at < model._scalars()["renewed"] + half_life / 8 < at + half_life / 2
+
+
 def test_units_do_not_matter():
     X = turning(5e3)
     covariance = np.cov(X.T, bias=True)

@@ -12,6 +12,7 @@ from nica.replicas import run_replicas
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
+WIDER = 3.0 ** np.resize([1.0, -1.0], 10)
 STRESSES = {
     "nothing": lambda X, rng: X,
     "outliers": lambda X, rng: np.where(rng.random((len(X), 1)) < 0.005, 1e3 * X, X),
@@ -20,6 +21,9 @@ STRESSES = {
     "a jump of the gain": lambda X, rng: np.concatenate([X[:500], 1e3 * X[500:]]),
     "jumps there and back": lambda X, rng: np.concatenate([X[:500], 50 * X[500:520], X[520:]]),
     "a tiny scale": lambda X, rng: 1e-7 * X,
+    "another mixture": lambda X, rng: np.concatenate(
+        [X[:500], X[500:] @ np.diag(WIDER[: X.shape[1]])]
+    ),
 }
 
 

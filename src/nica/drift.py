@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from threadpoolctl import threadpool_limits
 
 from nica.networks import NICA
 from nica.networks._samples import LIMIT
@@ -221,7 +222,10 @@ def _steps(X: Array, covariance: Array, d: int, number: int, seed: int) -> Array
         unit: Array = U / size[:, np.newaxis]
         return unit
 
-    with warnings.catch_warnings(), ThreadPoolExecutor(cores(-1)) as pool:
+    with (
+        warnings.catch_warnings(), threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(cores(-1)) as pool,
+    ):  # fmt: skip
         warnings.simplefilter("ignore")
         fits = list(pool.map(fit, parts))
     steps = []

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from threadpoolctl import threadpool_limits
 
 from nica.drift import Drift, estimate_drift
 from nica.networks import NICA
@@ -132,7 +133,10 @@ def tune(
         why = f"{len(X)} samples are too few to tune: give at least {6 * LEAST}"
         return Tuning({}, 0.0, 0.0, (), drift, why)
     tried = [{}, *(_suggestions(drift, len(X)) if grid is None else ParameterGrid(dict(grid)))]
-    with warnings.catch_warnings(), ThreadPoolExecutor(cores(n_jobs)) as pool:
+    with (
+        warnings.catch_warnings(), threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(cores(n_jobs)) as pool,
+    ):  # fmt: skip
         warnings.simplefilter("ignore")
         scores = list(pool.map(lambda p: _judge(clone(base).set_params(**p), X, size), tried))
     first = scores[0]

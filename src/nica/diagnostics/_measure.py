@@ -14,12 +14,8 @@ from nica.equations.warmup import channel_gain, clean
 Array = NDArray[np.float64]
 
 ANGLES = (2, 5, 8, 11, 15, 20, 25, 30)  #: degrees that pairs of outputs are turned by
-LEVELS = (
-    0.3,
-    0.8,
-    1.5,
-    2.5,
-)  #: of outputs of variance 1, between which their dependence is counted
+#: Of outputs of variance 1, between which their dependence is counted.
+LEVELS = (0.3, 0.8, 1.5, 2.5)
 FREE = 0.005  #: rise of the negative energy that a turn may cost
 TURNED = 4000  #: samples on which outputs are turned
 
@@ -34,6 +30,7 @@ class Measures:
     second: Array  # 1 - |r| with the second opinion, beyond its sampling error
     negative: Array
     lowest: Array  # 1 % quantile
+    foot: Array  # from there to the 5 % quantile
     slack: Array
     tails: Array
     dependence: Array
@@ -61,6 +58,7 @@ def measure(X: Array, covariance: Array, fits: Fits) -> Measures:
     worst = int(np.argmin(random))
     random[worst] = min(random[worst], between)
     half = n // 2
+    low, fifth = np.quantile(u, (0.01, 0.05), axis=0)
     gap, offset, one = spectrum(X, d)
     return Measures(
         restarts=least(fits.restarts[1:]),
@@ -68,7 +66,8 @@ def measure(X: Array, covariance: Array, fits: Fits) -> Measures:
         halves=least(fits.halves),
         second=np.maximum(1 - second_opinion(u) - d / n, 0.0),
         negative=negative(u),
-        lowest=np.quantile(u, 0.01, axis=0),
+        lowest=low,
+        foot=fifth - low,
         slack=slack(u[:: max(1, n // TURNED)]),
         tails=tails(u),
         # With channels to spare, a source too many is seen in the spectrum.
@@ -117,8 +116,16 @@ def tails(u: Array) -> Array:
 def dependence(u: Array) -> Array:
     """Pearson's φ² of each output with another one, over classes of values, beyond chance.
 
-    Chance is three standard deviations; classes in which fewer than five are expected do not count.
+    Classes are counted from 0 and from the lowest values, and the smaller φ² is taken: where many
+    samples have the same value of one output, a border through it would cut them by what is left of
+    the other outputs in it, however little.
     """
+    least: Array = np.minimum(_dependence(u), _dependence(u - np.quantile(u, 0.02, axis=0)))
+    return least
+
+
+def _dependence(u: Array) -> Array:
+    """φ² beyond three standard deviations; classes in which fewer than five are expected do not count."""
     n, d = u.shape
     size = len(LEVELS) + 1
     classes = np.digitize(u, LEVELS)

@@ -50,10 +50,17 @@ LIMITS = {
         "subtract the offsets of the channels, average the noise down, or leave correlated sources out",
     ),
     "lowest": Limit(
-        -0.3, -1.0,
+        -0.35, -1.0,
         "one in a hundred values of source {source} lies below {value:.2f} standard deviations",
         "noise, offsets, or correlated sources",
         "subtract the offsets of the channels, or give more channels so that noise averages out",
+    ),
+    "foot": Limit(
+        0.3, NEVER,
+        "source {source} is seldom near its least value: its 1 % and 5 % quantiles are {value:.2f} standard "
+        "deviations apart",
+        "two sources that reach all channels alike, so that they come out as one, or poor grounding",
+        "give more channels, in which they differ, or choose samples in which some sources are absent",
     ),
     "slack": Limit(
         15, NEVER,
@@ -68,7 +75,7 @@ LIMITS = {
         "check the range of the sensors; divide by a common gain if there is one",
     ),
     "dependence": Limit(
-        0.003, NEVER,
+        0.005, NEVER,
         "source {source} depends on another one beyond chance (φ² = {value:.2g})",
         "more sources than channels, or sources that depend on each other",
         "give more channels, so that a source too many shows in the spectrum",
@@ -93,7 +100,7 @@ LIMITS = {
         "subtract the dark level of each channel (never its mean)",
     ),
     "ends": Limit(
-        0.045, NEVER,
+        0.015, NEVER,
         "{value:.1%} of the samples are at the end of a channel's range",
         "a sensor that is clipped",
         "widen the range of the sensor, or leave its clipped samples out",
@@ -112,8 +119,8 @@ def judge(m: Measures, rank: Rank, d: int, k: int) -> tuple[tuple[Signal, ...], 
     confirmed = float(np.max(m.second)) <= CONFIRMED
     per_source = {
         "restarts": m.restarts, "random halves": m.random_halves, "halves": m.halves,
-        "second opinion": m.second, "negative": m.negative, "lowest": m.lowest, "slack": m.slack,
-        "tails": m.tails, "dependence": m.dependence, "level": m.level,
+        "second opinion": m.second, "negative": m.negative, "lowest": m.lowest, "foot": m.foot,
+        "slack": m.slack, "tails": m.tails, "dependence": m.dependence, "level": m.level,
     }  # fmt: skip
     signals = []
     verdicts = np.zeros(d, dtype=int)
@@ -178,8 +185,8 @@ def doubts(signals: tuple[Signal, ...]) -> dict[str, str]:
         found["little noise"] = s["gap"].finding
     if "ends" in bad:
         found["sensors that are not clipped"] = s["ends"].finding
-    if "slack" in bad:
-        found["sources that come near zero"] = s["slack"].finding
+    if bad & {"slack", "foot"}:
+        found["sources that come near zero"] = s["slack" if "slack" in bad else "foot"].finding
     if bad & {"negative", "lowest"}:
         name = "negative" if "negative" in bad else "lowest"
         found["uncorrelated sources, little noise, no offsets"] = s[name].finding

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from nica._signals import CANNOT_SAY, FAILED, worst
 from nica.diagnostics._fits import refit
@@ -61,6 +62,13 @@ def diagnose(
         raise ValueError(
             f"model={type(model).__name__} has no unmixing_: give a fitted network of nica"
         )
+    with threadpool_limits(
+        1, user_api="blas"
+    ):  # the fits share the cores: theirs are not worth waiting for
+        return _diagnose(X, n_components, model, random_state)
+
+
+def _diagnose(X: Any, n_components: int | str | None, model: Any, random_state: int) -> Diagnosis:
     intake = take(X)
     k = intake.X.shape[1]
     rank = None if intake.obstacles else estimate_n_components(intake.X)

@@ -48,6 +48,8 @@ Array = NDArray[np.float64]
 REVIVAL_INTERVAL = 16  #: samples between two looks for neurons on the negative of a source
 SLOW = 10  #: times as many samples as it was made from, that a start should last for
 MOST_HELD = 256  #: times the warm-up, that are held at most
+STRAY = 1.6  #: running average of the bounded squared distance beyond which the mixture has jumped
+FARTHEST = 16.0  #: squared distance that a sample counts for at most there
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,11 @@ class RobustParameters:
         """Samples over which the revival rule averages."""
         return max(100, 10 * self.d)
 
+    @property
+    def renewal(self) -> float:
+        """Samples that count as seen after a jump; infinite without a half-life."""
+        return max(float(self.hold), self.half_life / 8)
+
 
 def _nothing() -> Array:
     return np.empty(0)
@@ -128,6 +135,8 @@ class RobustState:
         default_factory=_nothing
     )  #: (d,) running average of the net input's negative part, squared
     flipped: Array = field(default_factory=_nothing)  #: (d,) time of the last flip
+    stray: float = 1.0  #: running average of s², by which a jump is noticed
+    renewed: float = 0.0  #: time from which the rates count
     outlying: float = 0.0  #: q, share of recent samples far outside
     suspended: bool = False
     far: int = 0  #: outlying samples among the held ones of a suspension
@@ -195,7 +204,7 @@ def bounded(y: Array, h: Array) -> Array:
     return y if length <= longest else y * (longest / length)
 
 
-def memory(t: int, first: float, growth: float, most: float) -> float:
+def memory(t: float, first: float, growth: float, most: float) -> float:
     """Samples over which layer 2 averages at time ``t``; its forgetting is 1 - 1/memory.
 
     Examples
@@ -263,17 +272,24 @@ def robust_step(
         far = state.far + int(not same and s > limit)
         return y, _hold(replace(state, far=far), x, same, p, seed)
 
+    # After a jump the rates start over.
+    stray = state.stray + (min(s**2, FARTHEST) - state.stray) / p.renewal
+    if stray > STRAY and state.t - state.renewed > 2 * p.renewal:
+        state = replace(state, renewed=state.t - p.renewal)
+        stray = 1.0
+
     # Means, layer 1 and layer 2 learn as in the paper, from the fraction w of a sample.
     t = state.t + 1
-    x_bar = state.x_bar + w * (running_mean(state.x_bar, z, t, p.rate_minimum) - state.x_bar)
+    age = t - state.renewed
+    x_bar = state.x_bar + w * (running_mean(state.x_bar, z, age, p.rate_minimum) - state.x_bar)
     h_bar, g_bar = prewhitening_fixed_point(x_bar, state.W_hx, state.W_hg, p.alpha)
-    rate = w * time_rate(t, *p.rate, minimum=p.rate_minimum)
+    rate = w * time_rate(age, *p.rate, minimum=p.rate_minimum)
     W_hx, W_hg = update_whitening_weights(
         state.W_hx, state.W_hg, z - x_bar, h - h_bar, g - g_bar, rate
     )
     root = np.sqrt(w)
     learned = bounded(y, h)
-    D = activity(state.D, root * learned, p.memory[0], 1 - w / memory(t, *p.memory))
+    D = activity(state.D, root * learned, p.memory[0], 1 - w / memory(age, *p.memory))
     W_yh, W_yy = update_nsm_weights(state.W_yh, state.W_yy, root * learned, root * h, D)
 
     # Revival: flip a neuron that sits on the negative of a source, or has never fired.
@@ -292,7 +308,7 @@ def robust_step(
 
     state = replace(
         state,
-        t=t, x_bar=x_bar, W_hx=W_hx, W_hg=W_hg, W_yh=W_yh, W_yy=W_yy, D=D, fired=fired,
+        t=t, stray=stray, x_bar=x_bar, W_hx=W_hx, W_hg=W_hg, W_yh=W_yh, W_yy=W_yy, D=D, fired=fired,
         positive=positive, negative=negative, flipped=flipped,
     )  # fmt: skip
     return y, state
@@ -356,7 +372,7 @@ def start(state: RobustState, p: RobustParameters, seed: int) -> RobustState:
         gain=gain, x_bar=x_bar, W_hx=W_hx, W_hg=W_hg,
         W_yh=orthonormal(p.d, p.l, rng), W_yy=np.zeros((p.d, p.d)), D=np.full(p.d, p.memory[0]),
         fired=np.zeros(p.d, dtype=bool), positive=np.zeros(p.d), negative=np.zeros(p.d),
-        flipped=np.zeros(p.d), outlying=0.0, suspended=False, far=0,
+        flipped=np.zeros(p.d), stray=1.0, renewed=0.0, outlying=0.0, suspended=False, far=0,
     )  # fmt: skip
 
 

@@ -127,7 +127,7 @@ def prewhitening_dynamics(
     return h, g
 
 
-def running_mean(mean: Array, value: Array, t: int, minimum: float = 0.0) -> Array:
+def running_mean(mean: Array, value: Array, t: float, minimum: float = 0.0) -> Array:
     r"""Mean of everything seen so far, eq. ``fullFirstbar`` (also ``upd6``, ``upd8``, ``upd9``).
 
     .. math:: \bar x_t = (1 - \tfrac1t)\, \bar x_{t-1} + \tfrac1t\, x_t
@@ -143,7 +143,7 @@ def running_mean(mean: Array, value: Array, t: int, minimum: float = 0.0) -> Arr
     return mean + max(1.0 / t, minimum) * (value - mean)
 
 
-def time_rate(t: int, a: float, b: float, minimum: float = 0.0) -> float:
+def time_rate(t: float, a: float, b: float, minimum: float = 0.0) -> float:
     """Time-dependent learning rate 1 / (a + b t), eq. ``timedep``, never below ``minimum``.
 
     Examples

@@ -102,7 +102,7 @@ class LayeredNetwork(StreamNetwork):
         self._write(
             weights, gain, t=float(max(len(held), o["hold"])), basis=float(len(held)),
             started=1.0, outlying=0.0, suspended=0.0, far=0.0,
-            target=float(o["hold"]), all_fired=0.0, spread=1.0,
+            target=float(o["hold"]), all_fired=0.0, spread=1.0, stray=1.0, renewed=0.0,
         )  # fmt: skip
 
     def _held(self) -> Array:

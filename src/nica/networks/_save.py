@@ -189,6 +189,7 @@ def _check_counters(estimator: StreamNetwork, arrays: dict[str, NDArray[Any]]) -
         and now["held"] == len(arrays["held"])
         and hold <= now["target"] <= 16 * hold
         and now["held"] <= now["target"]
+        and now["renewed"] <= now["t"]
         and now["started"] in (0, 1)
         and now["suspended"] in (0, 1)
     )

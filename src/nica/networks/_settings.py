@@ -39,6 +39,7 @@ class Options(TypedDict):
     memory_first: float
     memory_growth: float
     memory_most: float
+    renewal: float
     kappa: float
     kappa_first: float
     hold: int
@@ -118,6 +119,7 @@ def options(
         "in_time": in_time, "separation_a": separation[0], "separation_b": separation[1],
         "memory_first": p.memory[0], "memory_growth": p.memory[1] if growing else 0.0,
         "memory_most": p.memory[2],
+        "renewal": p.renewal if math.isfinite(p.renewal) else 0.0,
         "kappa": p.kappa, "kappa_first": p.kappa_first,
         "hold": p.hold, "idle": p.idle, "revival": p.revival,
         "flip": bool(get("flip_silent", True)),

@@ -36,7 +36,7 @@ HEALTH_INTERVAL, HEALTH_INTERVAL_MOST = 4096, 65536
 #: Names of the native core's counters, in the order of Scalars in core/network.hpp.
 SCALARS = (
     "t", "seen", "started", "outlying", "suspended", "far", "repeats", "held", "target",
-    "all_fired", "spread", "outliers", "revived", "basis", "poison",
+    "all_fired", "spread", "outliers", "revived", "basis", "poison", "stray", "renewed",
 )  # fmt: skip
 DONE, HELD_ENOUGH, OVERFLOW = 0, 1, 2  # a fourth event, bad sample, only separate_one can meet
 
