@@ -15,7 +15,7 @@ from nica.cli import app
 from nica.datasets import mixing, natural_scenes, sparse_exponential, sparse_uniform
 from nica.diagnostics import _intake
 from nica.diagnostics._intake import _chosen
-from nica.diagnostics._measure import slack, tails
+from nica.diagnostics._measure import _dependence, dependence, slack, tails
 from nica.diagnostics._second import second_opinion
 
 
@@ -89,6 +89,24 @@ def test_what_is_broken_is_named_and_never_ok(assumption):
     for signal in found.troubles:
         assert signal.cause
         assert signal.remedy
+
+
+def test_two_sources_that_come_out_as_one_are_noticed():
+    """A pair of channels that the first two of three sources reach alike: no other signal sees it."""
+    S = np.random.default_rng(0).random((8000, 3))
+    found = nica.diagnose(S @ np.array([[1, 0.2], [0.9, 0.18], [0.1, 1]]))
+    assert found.verdict == "doubtful"
+    assert names(found) == {"foot"}
+    assert "sources that come near zero" in found.assumptions
+
+
+def test_borders_through_equal_values_make_no_dependence():
+    """Most samples are at a border between classes, and a little of the other source moves them."""
+    S = sources(n=4000)[:, :2]
+    S = S / S.std(axis=0)
+    u = S + [0.3, 0.8] + 1e-3 * (S - S.mean(axis=0))[:, ::-1]
+    assert np.max(_dependence(u)) > 0.1
+    assert np.max(dependence(u)) < 1e-3
 
 
 def test_a_wrong_number_has_failed():

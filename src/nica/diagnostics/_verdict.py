@@ -57,8 +57,8 @@ LIMITS = {
     ),
     "foot": Limit(
         0.3, NEVER,
-        "source {source} is seldom near its least value: its 1 % and 5 % quantiles are {value:.2f} standard "
-        "deviations apart",
+        "source {source} is seldom near its least value: its 1 % and its 5 % quantile are {value:.2f} "
+        "standard deviations apart",
         "two sources that reach all channels alike, so that they come out as one, or poor grounding",
         "give more channels, in which they differ, or choose samples in which some sources are absent",
     ),
