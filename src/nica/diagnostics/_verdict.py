@@ -38,7 +38,7 @@ LIMITS = {
         "cut the record where the mixture changes, or follow it with half_life; give more samples",
     ),
     "second opinion": Limit(
-        0.0025, 0.2,
+        0.003, 0.2,
         "independence leads away from source {source}: 1 - |r| = {value:.2g} beyond sampling error",
         "sources that depend on each other, poor grounding, offsets, noise, or a wrong number",
         "compare with what you know of the sources; see the other signals for which cause it is",
@@ -56,7 +56,7 @@ LIMITS = {
         "subtract the offsets of the channels, or give more channels so that noise averages out",
     ),
     "foot": Limit(
-        0.3, NEVER,
+        0.32, NEVER,
         "source {source} is seldom near its least value: its 1 % and its 5 % quantile are {value:.2f} "
         "standard deviations apart",
         "two sources that reach all channels alike, so that they come out as one, or poor grounding",
@@ -81,7 +81,7 @@ LIMITS = {
         "give more channels, so that a source too many shows in the spectrum",
     ),
     "level": Limit(
-        0.4, NEVER,
+        0.45, NEVER,
         "the mean of source {source} changes by {value:.2f} standard deviations between the halves",
         "a jump or a drift of the mixture, or sources so slow that the record is short for them",
         "give a longer record, or cut it where the mixture changes",
@@ -100,7 +100,7 @@ LIMITS = {
         "subtract the dark level of each channel (never its mean)",
     ),
     "ends": Limit(
-        0.015, NEVER,
+        0.017, NEVER,
         "{value:.1%} of the samples are at the end of a channel's range",
         "a sensor that is clipped",
         "widen the range of the sensor, or leave its clipped samples out",
