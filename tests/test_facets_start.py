@@ -76,6 +76,16 @@ def test_a_vertex_is_not_where_a_few_outliers_are():
     assert np.all(others[:, 1] < 0.1 * others[:, 2])
 
 
+def test_vertices_that_few_samples_are_at_are_not_lost_in_a_median():
+    S = np.repeat(np.eye(3), [900, 98, 2], axis=0)
+    way = reduction(S, 3)
+    V = extreme_points(S @ way.F.T, near=0.05) @ way.G.T
+    np.testing.assert_allclose(np.sort(V.argmax(axis=1)), np.arange(3))
+    np.testing.assert_allclose(V, np.eye(3)[V.argmax(axis=1)], atol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError, match="span 1 dimensions only"):
+        extreme_points(S)
+
+
 def test_the_mean_is_let_in():
     mean = np.array([0.1, 1.0])
     edges = np.array([[1.0, 1.0], [2.0, 1.0]]) / np.array([[1.1], [1.2]])

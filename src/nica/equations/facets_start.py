@@ -122,6 +122,11 @@ def extreme_points(Z: Array, near: float = NEAR) -> Array:
     V : array (d, d)
         A vertex in each row: :math:`V \bar z = 1`.
 
+    Raises
+    ------
+    LinAlgError
+        If the samples that are looked at span fewer dimensions.
+
     Examples
     --------
     >>> import numpy as np
@@ -140,11 +145,18 @@ def extreme_points(Z: Array, near: float = NEAR) -> Array:
     V = np.empty((d, d))
     R, span = P, np.empty((0, d))
     for i in range(d):
-        farthest = _farthest(np.einsum("ti,ti->t", R, R), m)
-        direction = R[farthest[0]] / np.linalg.norm(R[farthest[0]])
-        V[i] = np.median(P[_farthest(R @ direction, m)], axis=0)
-        new = V[i] - (V[i] @ span.T) @ span
-        new -= (new @ span.T) @ span  # once more: the first time leaves rounding
+        length = np.einsum("ti,ti->t", R, R)
+        far = np.argmax(length)
+        if length[far] < 1e-24 * np.max(P * P):
+            raise np.linalg.LinAlgError(f"samples with enough of the mean span {i} dimensions only")
+        lead = _farthest(length, m)[0]
+        if length[lead] < 1e-12 * length[far]:  # fewer than that lie outside
+            lead = far
+        V[i] = np.median(P[_farthest(R @ R[lead], m)], axis=0)
+        new = _beside(span, V[i])
+        if np.linalg.norm(new) < 1e-6 * np.linalg.norm(V[i]):
+            V[i] = P[far]
+            new = _beside(span, V[i])
         span = np.vstack([span, new / np.linalg.norm(new)])
         R = R - (R @ span[-1])[:, None] * span[-1]
     return V
@@ -180,6 +192,13 @@ def cone_unmixing(V: Array, mean: Array) -> Array:
     least = 0.02 * np.linalg.norm(B, axis=1) * np.linalg.norm(mean)
     B = B + (np.maximum(least - level, 0.0) / (mean @ mean))[:, None] * mean
     return np.asarray(B / (B @ mean)[:, None])
+
+
+def _beside(span: Array, v: Array) -> Array:
+    """What is left of v outside a span of orthonormal rows."""
+    for _ in range(2):  # once more, since the first time leaves rounding
+        v = v - (v @ span.T) @ span
+    return v
 
 
 def _farthest(score: Array, m: int) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nica.equations.facets_start import Reduction, cone_unmixing, extreme_points, reduction
+from nica.equations.facets_start import NEAR, Reduction, cone_unmixing, extreme_points, reduction
 from nica.networks._containers import tensor
 from nica.offline._checks import FloatArray, as_given, at_least_one, samples
 
@@ -76,10 +76,13 @@ class Problem(NamedTuple):
             )
         return cls(given, X, Z, mean, way, affine)
 
-    def start(self, unmixing: ArrayLike | None) -> FloatArray:
+    def start(self, unmixing: ArrayLike | None, near: float = NEAR) -> FloatArray:
         """Facets to begin with: by successive projection, or as given."""
         if unmixing is None:
-            return self.scaled(cone_unmixing(extreme_points(self.Z), self.mean))
+            try:
+                return self.scaled(cone_unmixing(extreme_points(self.Z, near), self.mean))
+            except np.linalg.LinAlgError as error:
+                raise ValueError(f"{error}: give a start, or fewer n_components") from error
         given = samples("start", unmixing) if len(self.mean) > 1 else np.atleast_2d(unmixing)
         shape = self.way.F.shape
         if given.shape != shape:

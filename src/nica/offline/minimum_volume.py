@@ -5,26 +5,17 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from nica.equations.facets_start import cone_unmixing, extreme_points
-from nica.offline._blurred import blurred_hinge
-from nica.offline._checks import FloatArray, at_least_one
+from nica.equations.facets_start import NEAR
+from nica.facets._cones import TAU, hard_cone, soft_cone
+from nica.offline._checks import at_least_one
 from nica.offline._cone import MinimumVolume, Problem
-
-IntArray = NDArray[np.intp]
-
-TAU = 3.0  # right most often over all kinds of sources and noise: see docs/api/offline.md
-# Price of a sample outside, where none may be: multipliers of samples of unit size are at most 1.
-STRICT = 2.0
-FINE = 0.1  # blur from which on all samples are looked at
-ENOUGH = 5000  # samples, of which some facets were found before
-ROUNDS = 5  # most times that outliers are chosen anew
 
 
 def successive_projection(
-    X: ArrayLike, n_components: int, *, sum_to_one: bool = False, near: float = 0.01
+    X: ArrayLike, n_components: int, *, sum_to_one: bool = False, near: float = NEAR
 ) -> MinimumVolume:
     r"""Take as edges of the cone the samples farthest out, one after another, robustly.
 
@@ -74,7 +65,7 @@ def successive_projection(
     if not 0 <= near < 0.5:
         raise ValueError(f"near={near!r} is not a share of the samples: give 0 <= near < 0.5")
     problem = Problem.of(X, n_components, sum_to_one)
-    B = problem.scaled(cone_unmixing(extreme_points(problem.Z, near), problem.mean))
+    B = problem.start(None, near)
     return problem.solved("projection", B, -float(np.linalg.slogdet(B)[1]), len(B), True)
 
 
@@ -155,12 +146,10 @@ def soft_hinge(
     _positive("tol", tol)
     at_least_one("max_iter", max_iter)
     problem = Problem.of(X, n_components, sum_to_one)
-    B, begun = _rough(problem, problem.start(start), tau, max_iter)
-    B, objective, n_iter, converged = blurred_hinge(
-        problem.Z, B, problem.mean, tau,
-        affine=sum_to_one, blur=FINE, tol=tol, max_iter=max_iter - begun,
+    B, objective, n_iter, converged = soft_cone(
+        problem.Z, problem.start(start), problem.mean,
+        tau=tau, affine=sum_to_one, tol=tol, max_iter=max_iter,
     )  # fmt: skip
-    n_iter += begun
     if not converged:
         _warn(f"still blurred after {n_iter} iterations: raise max_iter or tol, now {tol:.3g}")
     return problem.solved("hinge", B, objective, n_iter, converged)
@@ -247,48 +236,19 @@ def minimum_volume(
     _positive("tol", tol)
     at_least_one("max_iter", max_iter)
     problem = Problem.of(X, n_components, sum_to_one)
-    n = len(problem.Z)
-    tau = min(TAU, 1 / max(outliers, 0.01))
-    B, n_iter = _rough(problem, problem.start(start), tau, max_iter)
-    inside = _inmost(problem.Z @ B.T, n - int(outliers * n))
-    for _ in range(ROUNDS):
-        Z = problem.Z[inside]
-        size = np.maximum((Z @ B.T).mean(axis=1), 1e-6)
-        B, _, steps, converged = blurred_hinge(
-            Z / size[:, None], B, problem.mean, STRICT * len(Z),
-            affine=sum_to_one, slack=slack / size, blur=FINE, tol=tol, max_iter=max_iter - n_iter,
-        )  # fmt: skip
-        n_iter += steps
-        before, inside = inside, _inmost(problem.Z @ B.T, len(inside))
-        if np.array_equal(inside, before):
-            break
-    Y = problem.Z[inside] @ B.T + slack
-    outside = int(np.sum((Y < -1e-6).any(axis=1)))
+    (B, objective, n_iter, converged), outside, farthest = hard_cone(
+        problem.Z, problem.start(start), problem.mean,
+        slack=slack, outliers=outliers, affine=sum_to_one, tol=tol, max_iter=max_iter,
+    )  # fmt: skip
     if outside:
         what = "raise max_iter" if n_iter >= max_iter else "no cone holds all samples"
         _warn(
-            f"{outside} samples are outside after {n_iter} iterations, by up to {-Y.min():.2g} times the "
+            f"{outside} samples are outside after {n_iter} iterations, by up to {farthest:.2g} times the "
             f"average output: {what}; raise slack or outliers, or use soft_hinge"
         )
     elif not converged:
         _warn(f"still blurred after {n_iter} iterations: raise max_iter or tol, now {tol:.3g}")
-    return problem.solved(
-        "volume", B, -float(np.linalg.slogdet(B)[1]), n_iter, converged and not outside
-    )
-
-
-def _rough(problem: Problem, B: FloatArray, tau: float, max_iter: int) -> tuple[FloatArray, int]:
-    """Facets up to a blur, from some thousand samples, and the number of steps."""
-    facets = blurred_hinge(
-        problem.Z[:: max(1, len(problem.Z) // ENOUGH)], B, problem.mean, tau,
-        affine=problem.affine, blur=1.0, tol=FINE, max_iter=max_iter,
-    )  # fmt: skip
-    return facets.B, facets.n_iter
-
-
-def _inmost(Y: FloatArray, count: int) -> IntArray:
-    """Indices of the samples that are least outside."""
-    return np.sort(np.argpartition(Y.min(axis=1), len(Y) - count)[len(Y) - count :])
+    return problem.solved("volume", B, objective, n_iter, converged and not outside)
 
 
 def _positive(name: str, value: float) -> None:

@@ -8,12 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from nica.offline._checks import FloatArray, at_least_one
+from nica.facets._factors import factorise
+from nica.offline._checks import at_least_one
 from nica.offline._cone import MinimumVolume, Problem
-
-SWEEPS = 2  # over the sources for each update of the mixing: more cost more than they gain
-WINDOW = 20  # iterations between two looks for a plateau
-LEAST, USUAL = 1e-5, 1e-3  # penalties without noise and where it is not known
 
 
 def minimum_volume_nmf(
@@ -92,87 +89,14 @@ def minimum_volume_nmf(
         raise ValueError(f"tol={tol!r} must be a number above 0")
     at_least_one("max_iter", max_iter)
     problem = Problem.of(X, n_components, affine=False)
-    d = len(problem.mean)
-    axes, shear = np.linalg.qr(problem.way.G)
-    C = problem.Z @ shear.T
-    scale = np.sqrt(np.mean(C * C))
-    C = np.asfortranarray(C / scale)
-    B = problem.start(start)
-    H = np.maximum(problem.Z @ B.T, 0.0)
-    W = shear @ np.linalg.inv(B) / scale
-    weakest = float(np.linalg.svd(W, compute_uv=False)[-1]) ** 2
-    if penalty is None:
-        noise = (problem.way.residual / scale) ** 2
-        penalty = min(max(noise, LEAST) if len(axes) > d else USUAL, 0.1 * weakest)
-    H, W, objective, n_iter, converged = _factorise(C, H, W, penalty, 0.1 * weakest, tol, max_iter)
-    alive = bool(H.any(axis=0).all())
+    F, _, G, residual = problem.way
+    Y, B, mixing, objective, n_iter, converged, penalty = factorise(
+        problem.Z, problem.start(start), G, residual, penalty=penalty, tol=tol, max_iter=max_iter
+    )
+    alive = bool(Y.any(axis=0).all())
     if not (alive and converged):
         what = f"the objective still fell after {n_iter} iterations: raise max_iter or tol"
-        lost = f"an output became zero: lower penalty={penalty:.3g} or n_components={d}"
+        lost = f"an output became zero: lower penalty={penalty:.3g} or n_components={len(B)}"
         warnings.warn(what if alive else lost, ConvergenceWarning, stacklevel=2)
-    unmixing = np.linalg.pinv(W) @ axes.T / scale
-    Y, mixing = np.ascontiguousarray(H), scale * (axes @ W)
-    parts = Y, unmixing, np.zeros(d), mixing, objective, n_iter, alive and converged
+    parts = Y, B @ F, np.zeros(len(B)), mixing, objective, n_iter, alive and converged
     return problem.as_given("nmf", MinimumVolume(*parts))
-
-
-def _factorise(
-    C: FloatArray,
-    H: FloatArray,
-    W: FloatArray,
-    penalty: float,
-    ridge: float,
-    tol: float,
-    max_iter: int,
-) -> tuple[FloatArray, FloatArray, float, int, bool]:
-    value = _objective(C, H, W, penalty, ridge)
-    values = [value]
-    H_ahead, W_ahead, plain = H, W, True
-    momentum, most = 0.5, 1.0
-    for n_iter in range(1, max_iter + 1):
-        H_next = _sweep(C, H_ahead, W_ahead, penalty)
-        level = np.maximum(H_next.mean(axis=0), 1e-9)
-        H_next /= level
-        W_next = _mixing(C, H_next, W_ahead * level, penalty, ridge)
-        value_next = _objective(C, H_next, W_next, penalty, ridge)
-        if value_next > value and not plain:
-            momentum, most, plain = momentum / 1.5, momentum, True
-            H_ahead, W_ahead = H, W
-        else:
-            H_ahead = np.maximum(H_next + momentum * (H_next - H), 0.0)
-            W_ahead = W_next + momentum * (W_next - W)
-            momentum, most, plain = min(1.05 * momentum, most, 0.98), min(1.01 * most, 1.0), False
-            H, W, value = H_next, W_next, value_next
-        values.append(value)
-        if n_iter >= WINDOW and values[-1 - WINDOW] - value < tol * penalty:
-            return H, W, value, n_iter, True
-    return H, W, value, max_iter, False
-
-
-def _sweep(C: FloatArray, H: FloatArray, W: FloatArray, penalty: float) -> FloatArray:
-    """Sources, one after another, each the best for the others as they are."""
-    H = H.copy(order="F")
-    gram, cross = W.T @ W, C @ W
-    power = np.maximum(np.diag(gram), 1e-12)
-    np.fill_diagonal(gram, 0.0)
-    for _ in range(SWEEPS):
-        for i in range(len(gram)):
-            price = penalty / max(H[:, i].mean(), 1e-3)  # of the volume, which grows with the mean
-            H[:, i] = np.maximum(cross[:, i] - H @ gram[i] - price, 0.0) / power[i]
-    return H
-
-
-def _mixing(
-    C: FloatArray, H: FloatArray, W: FloatArray, penalty: float, ridge: float
-) -> FloatArray:
-    """Mixing for the sources, under the bound on its volume, taken twice."""
-    moment, cross, eye = H.T @ H / len(H), C.T @ H / len(H), np.eye(len(W))
-    for _ in range(2):
-        W = cross @ np.linalg.inv(moment + penalty * np.linalg.inv(W.T @ W + ridge * eye))
-    return W
-
-
-def _objective(C: FloatArray, H: FloatArray, W: FloatArray, penalty: float, ridge: float) -> float:
-    residual = C - H @ W.T
-    volume = np.linalg.slogdet(W.T @ W + ridge * np.eye(len(W)))[1]
-    return 0.5 * float(np.vdot(residual, residual)) / len(C) + 0.5 * penalty * float(volume)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nica.offline._checks import FloatArray
+Array = NDArray[np.float64]
 
 # Samples on a facet come to lie within w sqrt(tau) / 2; those this many times as far hardly curve it.
 FAR = 10.0
@@ -19,20 +20,20 @@ HOPELESS = 100.0  # logarithm of an edge: no cone that holds its samples is as w
 class Facets(NamedTuple):
     """Where the descent ended."""
 
-    B: FloatArray
+    B: Array
     objective: float
     n_iter: int
     converged: bool
 
 
 def blurred_hinge(
-    Z: FloatArray,
-    B: FloatArray,
-    mean: FloatArray,
+    Z: Array,
+    B: Array,
+    mean: Array,
     tau: float,
     *,
     affine: bool,
-    slack: FloatArray | float = 0.0,
+    slack: Array | float = 0.0,
     blur: float,
     tol: float,
     max_iter: int,
@@ -100,9 +101,7 @@ def blurred_hinge(
         blur *= SHARPER
 
 
-def _objective(
-    margin: FloatArray, B: FloatArray, tau: float, blur: float
-) -> tuple[float, float, FloatArray]:
+def _objective(margin: Array, B: Array, tau: float, blur: float) -> tuple[float, float, Array]:
     """The blurred objective, by how much it exceeds the sharp one, and sqrt(y^2 + w^2)."""
     radius = np.sqrt(margin * margin + blur * blur)
     half = 0.5 * tau / len(margin)
@@ -112,14 +111,14 @@ def _objective(
 
 
 def _newton_step(
-    Y: FloatArray,
-    margin: FloatArray,
-    radius: FloatArray,
-    level: FloatArray,
+    Y: Array,
+    margin: Array,
+    radius: Array,
+    level: Array,
     tau: float,
     blur: float,
     affine: bool,
-) -> tuple[FloatArray, float]:
+) -> tuple[Array, float]:
     """Relative step of all facets, and the slope of the objective along it."""
     n, d = Y.shape
     half = 0.5 * tau / n
