@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import nica
+from benchmarks.pages import put
 from nica.datasets import mixing, sparse_uniform
 
 DOCS = Path(__file__).parent.parent / "docs" / "drift.md"
@@ -141,9 +142,7 @@ def main() -> None:
     ])  # fmt: skip
     print(text)
     if a.docs:
-        before, rest = DOCS.read_text().split("<!-- measured -->\n")
-        after = rest.split("<!-- /measured -->")[1]
-        DOCS.write_text(f"{before}<!-- measured -->\n{text}<!-- /measured -->{after}")
+        put(DOCS, "measured", text.rstrip())
 
 
 if __name__ == "__main__":

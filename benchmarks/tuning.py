@@ -16,6 +16,7 @@ import numpy as np
 
 import nica
 from benchmarks.drift import drifting
+from benchmarks.pages import put
 from nica.datasets import mixing, sparse_uniform
 
 DOCS = Path(__file__).parent.parent / "docs" / "drift.md"
@@ -78,9 +79,7 @@ def main() -> None:
     ])  # fmt: skip
     print(text)
     if a.docs:
-        before, rest = DOCS.read_text().split("<!-- tuned -->\n")
-        after = rest.split("<!-- /tuned -->")[1]
-        DOCS.write_text(f"{before}<!-- tuned -->\n{text}<!-- /tuned -->{after}")
+        put(DOCS, "tuned", text.rstrip())
 
 
 if __name__ == "__main__":
