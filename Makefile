@@ -7,7 +7,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 	$(shell find src core -type f ! -name '*.pyc' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser lint bench docs clean
+.PHONY: help demo test test-browser lint bench docs links clean
 
 help:
 	@echo "make demo    separate two mixtures live and write nica-demo.html"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint    check style, types and the arrows of import"
 	@echo "make bench   measure speed and accuracy"
 	@echo "make docs    build the documentation into docs/_build"
+	@echo "make links   ask whether what the documentation points to is still there (needs internet)"
 	@echo "make clean   remove everything that these made"
 
 demo: .venv/has-images
@@ -42,6 +43,9 @@ bench: .venv/has-bench
 docs: .venv/has-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
 	@echo "Wrote docs/_build/index.html"
+
+links: .venv/has-docs
+	$(BIN)/sphinx-build --keep-going -q -b linkcheck -D sphinx_gallery_conf.plot_gallery=0 docs docs/_build/links
 
 clean:
 	rm -rf .venv build dist docs/_build docs/gallery nica-demo.html .coverage htmlcov \

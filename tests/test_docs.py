@@ -77,8 +77,34 @@ def test_the_index_of_equations_names_what_there_is():
             assert f"({anchor})=" in results
 
 
+#: All that the sources point to outside. `make links` asks whether it is there, which needs a network.
+ADDRESSES = {
+    "https://doi.org/10.1162/neco_a_01007": "the paper",
+    "https://keepachangelog.com/en/1.1.0/": "the form of the changelog",
+    "https://riverml.xyz": "river",
+    "https://semver.org/": "what versions mean",
+}
+
+
+def test_addresses_are_those_that_are_known():
+    found = set()
+    texts = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff"]
+    for kind in ("docs/**/*.md", "examples/*", "src/**/*.py", "src/**/*.html"):
+        texts += [str(path) for path in ROOT.glob(kind) if "_build" not in path.parts]
+    for name in texts:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        found.update(re.findall(r"https?://(?!127\.0\.0\.1|\{)[^\s\])>\"'`}]+", text))
+    assert {address.rstrip(".,;") for address in found} == set(ADDRESSES)
+    assert "doi: 10.1162/neco_a_01007\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_into_the_repository_lead_somewhere(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
-        assert link.startswith("https://") or (ROOT / link.partition("#")[0]).exists(), link
+        path, _, anchor = link.partition("#")
+        assert link.startswith("https://") or (ROOT / path).exists(), link
+        if anchor and not link.startswith("https://"):
+            heads = re.findall(r"^#+ (.+)$", (ROOT / (path or name)).read_text("utf-8"), re.M)
+            slugs = [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads]
+            assert anchor in slugs, link
