@@ -79,16 +79,16 @@ def table(clock: Clock, words: int) -> str:
     reading = 60 * words / WORDS_PER_MINUTE
     wall, busy = sum(row[1] for row in clock.taken), sum(row[2] for row in clock.taken)
     rows = [f"| reading {words} words of the README | {reading:.0f} | |"]
-    rows += [f"| `{name}` | {wall:.0f} | {busy:.0f} |" for name, wall, busy in clock.taken]
+    rows += [f"| {name} | {wall:.0f} | {busy:.0f} |" for name, wall, busy in clock.taken]
     return "\n".join([
         "| | seconds | of processors |",
         "|---|---|---|",
         *rows,
         f"| **together** | **{reading + wall:.0f}** | {busy:.0f} |",
         "",
-        f"On {os.cpu_count()} processors, at which {os.getloadavg()[2]:.1f} programs worked on average",
-        f"in the last quarter of an hour, with Python {platform.python_version()}; nothing was there",
-        "before, and nothing came from a cache.",
+        f"On {os.cpu_count()} processors, with Python {platform.python_version()}; nothing was there",
+        f"before or came from a cache. Beside it ran {os.getloadavg()[2]:.0f} other programs on average"
+        + (", with a lower priority." if os.nice(0) < 0 else "."),
     ])  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         clock = Clock(clean() | {"HOME": name})
-        clock.run("git clone", ["git", "clone", "-q", ROOT, "nica"], folder)
+        clock.run("`git clone`", ["git", "clone", "-q", ROOT, "nica"], folder)
         clone = folder / "nica"
         readme = (clone / "README.md").read_text(encoding="utf-8")
         install = first(r"^(pip install \.)$", readme, "pip install .")
@@ -109,13 +109,13 @@ def main() -> None:
         separate = first(r"^(nica separate mix\.csv .*?)(?: +#|$)", readme, "nica separate")
         read = readme[: readme.index(separate) + len(separate)]
 
-        clock.run("python3 -m venv", [python, "-m", "venv", folder / "v"], folder)
+        clock.run("`python3 -m venv`", [python, "-m", "venv", folder / "v"], folder)
         bin = folder / "v" / "bin"
-        clock.run(install, [bin / "python", "-m", *shlex.split(install)], clone)
+        clock.run(f"`{install}`", [bin / "python", "-m", *shlex.split(install)], clone)
         clock.run("the example", [bin / "python", "-W", "error", "-c", example + OWN_FILE], folder)
-        clock.run(separate, [bin / "python", "-m", *shlex.split(separate)], folder)
+        clock.run(f"`{separate}`", [bin / "python", "-m", *shlex.split(separate)], folder)
         Clock(clock.env).run("comparing", [bin / "python", "-c", COMPARE], folder)
-    text = table(clock, len(re.sub(r"<!--.*?-->|[^\w\s'-]", " ", read).split()))
+    text = table(clock, len(re.sub(r"!\[.*?\)|[^\w\s'-]", " ", read, flags=re.S).split()))
     print(f"\n{text}")
     if arguments.pages:
         from benchmarks.pages import put
