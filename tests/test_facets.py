@@ -97,15 +97,17 @@ def test_mixing_is_the_inverse_of_unmixing():
     np.testing.assert_allclose(solution.unmixing @ solution.mixing, np.eye(3), atol=1e-9)
 
 
-def test_trust_tells_a_good_solution_from_a_bad_one():
+def test_fits_of_parts_tell_a_good_solution_from_a_bad_one():
     rng = np.random.default_rng(5)
     good = mixed(correlated(4000, 3, rng), 6, rng, noise=0.02)
     said = trust(good, solve(ArraySource(good, 1), 3))
-    assert said.trusted
-    assert said.rows.tolist() == [True] * 3
+    assert said.fits.min() > 0.97
+    assert said.unexplained.max() < 0.1
+    np.testing.assert_allclose(said.noise, said.expected, rtol=0.5)
     bad = mixed(5 + rng.normal(size=(4000, 3)), 6, rng, noise=0.1)  # never near zero
     said = trust(bad, solve(ArraySource(bad, 1), 3))
-    assert not said.trusted
+    assert said.fits.min() < 0.9
+    assert said.noise.max() > 0.3
 
 
 def test_rows_without_samples_near_their_facet_are_not_identified():

@@ -55,6 +55,16 @@ class FacetSolution:
     sum_to_one: bool = False
 
     @property
+    def expected_noise(self) -> Array:
+        """Noise of each output by what is seen of it outside the sources' space; NaN if k = d."""
+        d, k = self.unmixing.shape
+        if k <= d:
+            return np.full(d, np.nan)
+        gain = self.map.gain
+        inverse = np.divide(1.0, gain, out=np.zeros_like(gain), where=gain > 0)
+        return np.asarray(np.linalg.norm(self.unmixing * inverse, axis=1) * self.map.residual)
+
+    @property
     def identified(self) -> NDArray[np.bool_]:
         """Whether samples populate the facet of each row, enough of them and near enough to place it."""
         return np.asarray((self.populated >= 1) & (self.sigma < 0.99 * BLUR_LEAST))
