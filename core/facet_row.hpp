@@ -27,6 +27,7 @@ template <class Lane> struct FacetConstants {
     Lane silence, tail, outlier, bulk;          // factors of the four parts
     Lane centre, by_width, sigma;
 
+    FacetConstants() = default;
     explicit FacetConstants(const FacetRow<Lane>& r) {
         const Lane one = Lane{} + 1.0, kept = one - r.outlier;
         constexpr double by_root_tau = 0.3989422804014327;
@@ -55,11 +56,12 @@ template <class Lane, bool with_bulk> struct FacetJudgement {
         const Lane e3 = exponential(magnitude(y) * c.by_mu * (-1 / outlier_tail));
         const Lane scaled = scaled_erfc(magnitude(u) * 0.7071067811865476);
         const Lane part = 0.5 * e0 * scaled;
-        const Lane tail = u < 0.0 ? part : c.lift * (e3 * e3 * e3) - part;
+        // Far outside, where exponentials end, the outliers' part is the largest, and h is some number.
+        const Lane tail = u < 0.0 ? part : larger(c.lift * (e3 * e3 * e3) - part, Lane{} + 1e-300);
         h = u < 0.0 ? 0.7978845608028654 / scaled : 0.3989422804014327 * e0 / tail;
         r0 = c.silence * e0;
         r1 = c.tail * tail;
-        r2 = c.outlier * e3;
+        r2 = c.outlier * e3 + 1e-290;
         p = r0 + r1 + r2;
         if (with_bulk) {
             off = (y - c.centre) * c.by_width;

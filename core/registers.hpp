@@ -76,7 +76,7 @@ NICA_INLINE bool all_at_most(double a, double b) { return a <= b; }
 
 typedef LaneOf<native_width>::type Wide;
 constexpr unsigned every_lane = (1u << native_width) - 1;
-NICA_INLINE Wide magnitude(Wide a) { return larger(a, -a); }
+template <class Lane> NICA_INLINE Lane magnitude(Lane a) { return larger(a, -a); }
 NICA_INLINE bool all_above(Wide a, Wide b) { return bits_negative(b - a) == every_lane; }
 NICA_INLINE bool all_at_most(Wide a, Wide b) { return bits_at_most(a, b) == every_lane; }
 

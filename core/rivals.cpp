@@ -167,6 +167,7 @@ template <class S> Network* by_rule(const Config& c) {
 }
 
 Network* create_rival(const Config& c) {
+    if (c.rule == facets) return create_facets(c);
     if (c.l == c.d) switch (c.d) {
             case 3: return by_rule<Fixed<3>>(c);
 #ifndef NICA_FEW_SIZES

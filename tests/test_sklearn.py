@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from nica import (
     NICA,
     NSM,
+    FacetNICA,
     LinskerICA,
     NonnegativePCA,
     OnlineFastICA,
@@ -27,7 +28,7 @@ from nica.offline import Whitening, whiten
 from nica.rates import Activity, Time
 
 ESTIMATORS = [
-    NICA, OnlineWhitening, NSM, NonnegativePCA, OnlineFastICA, OnlineInfomax, LinskerICA
+    NICA, OnlineWhitening, NSM, NonnegativePCA, OnlineFastICA, OnlineInfomax, LinskerICA, FacetNICA
 ]  # fmt: skip
 SQUARE = [OnlineInfomax, LinskerICA]  # as many outputs as channels, always
 every = pytest.mark.parametrize("estimator", ESTIMATORS)

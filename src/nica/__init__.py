@@ -8,7 +8,7 @@ from nica._version import __version__
 _WHERE = {
     "NICA": "networks", "NSM": "networks", "OnlineWhitening": "networks", "load": "networks",
     "LinskerICA": "networks", "NonnegativePCA": "networks", "OnlineFastICA": "networks",
-    "OnlineInfomax": "networks",
+    "OnlineInfomax": "networks", "FacetNICA": "networks",
     "diagnose": "diagnostics", "estimate_drift": "drift",
     "estimate_n_components": "rank", "show_config": "_config",
     "sweep": "replicas", "tune": "tuning",

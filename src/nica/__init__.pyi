@@ -16,6 +16,7 @@ from nica.diagnostics import diagnose as diagnose
 from nica.drift import estimate_drift as estimate_drift
 from nica.networks import NICA as NICA
 from nica.networks import NSM as NSM
+from nica.networks import FacetNICA as FacetNICA
 from nica.networks import LinskerICA as LinskerICA
 from nica.networks import NonnegativePCA as NonnegativePCA
 from nica.networks import OnlineFastICA as OnlineFastICA
@@ -29,6 +30,7 @@ from nica.tuning import tune as tune
 __all__ = [
     "NICA",
     "NSM",
+    "FacetNICA",
     "LinskerICA",
     "NonnegativePCA",
     "OnlineFastICA",

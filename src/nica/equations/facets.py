@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
+from scipy.special import erfcx, log_ndtr
 
 Array = NDArray[np.float64]
 
@@ -103,7 +103,12 @@ def judge(y: Array, row: Row) -> Judged:
     sigma, mu, pi, eps, beta, m, v = row
     u = y / sigma - sigma / mu
     log_tail = log_ndtr(u)
-    h = np.exp(-0.5 * u * u - LOG_ROOT_TAU - log_tail)
+    below = u < 0  # where the logarithms of both are large, and nearly equal
+    h = np.where(
+        below,
+        np.sqrt(2 / np.pi) / erfcx(np.where(below, -u, 0.0) / np.sqrt(2)),
+        np.exp(-0.5 * u * u - LOG_ROOT_TAU - np.where(below, 0.0, log_tail)),
+    )
     parts = np.stack([
         _log(pi) - 0.5 * (y / sigma) ** 2 - np.log(sigma) - LOG_ROOT_TAU,
         _log(1 - pi - beta) + 0.5 * (sigma / mu) ** 2 - y / mu + log_tail - np.log(mu),

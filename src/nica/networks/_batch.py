@@ -106,7 +106,7 @@ class BatchFit(LayeredNetwork):
                 threads=threads, report=self._report,
             )  # fmt: skip
         except BadSampleError as bad:
-            _refuse(self, bad)
+            refuse_bad(self, bad)
         self._take(solution)
         if solution.rank < o["d"] and solution.n_samples >= FEW:
             warnings.warn(
@@ -192,7 +192,7 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
 
 
-def _refuse(network: StreamNetwork, bad: BadSampleError) -> NoReturn:
+def refuse_bad(network: StreamNetwork, bad: BadSampleError) -> NoReturn:
     try:
         refuse(network, bad.x, bad.row)
     except ValueError as error:

@@ -84,8 +84,8 @@ def options(
         raise ValueError(
             f"n_interneurons={m} is below n_whitened={l} while alpha=0: give at least {l}"
         )
-    start = _choice(get("start"), "start", STARTS)
-    settling = _choice(get("dynamics", "exact"), "dynamics", tuple(dynamics))
+    start = choice(get("start"), "start", STARTS)
+    settling = choice(get("dynamics", "exact"), "dynamics", tuple(dynamics))
     half_life = get("half_life")
     half_life = math.inf if half_life is None else _number(half_life, "half_life", minimum=1.0)
 
@@ -172,7 +172,7 @@ def _number(value: Any, name: str, minimum: float) -> float:
     return number
 
 
-def _choice(value: Any, name: str, allowed: tuple[str, ...]) -> str:
+def choice(value: Any, name: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ValueError(f"{name}={value!r}: give one of {', '.join(map(repr, allowed))}")
     return str(value)

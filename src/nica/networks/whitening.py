@@ -204,8 +204,10 @@ def _whitening(state: dict[str, Array], alpha: float) -> Array:
     return prewhitening_matrix(state["w_hx"], state["w_hg"], alpha) * state["gain"].ravel()
 
 
-def unmix(estimator: Any, Y: Any, mixing: NDArray[Any], name: str) -> Array:
-    """Y @ mixing.T, after a check of Y; channels are named as they came."""
+def unmix(
+    estimator: Any, Y: Any, mixing: NDArray[Any], name: str, rest: Array | float = 0.0
+) -> Array:
+    """Y @ mixing.T + rest, after a check of Y; channels are named as they came."""
     from sklearn.utils import check_array
 
     inside = check_array(to_numpy(Y)[0], dtype=np.float64)
@@ -213,7 +215,7 @@ def unmix(estimator: Any, Y: Any, mixing: NDArray[Any], name: str) -> Array:
         raise ValueError(f"Y has {inside.shape[1]} columns, but {name} is {mixing.shape[1]}")
     unknown = [f"x{i}" for i in range(len(mixing))]
     names = getattr(estimator, "feature_names_in_", unknown)
-    X: Array = like(Y, inside @ mixing.T, lambda: names, "channel")
+    X: Array = like(Y, inside @ mixing.T + rest, lambda: names, "channel")
     return X
 
 
