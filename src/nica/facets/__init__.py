@@ -6,10 +6,13 @@
 2. starts search on a selection of the samples, and what they end in is sharpened (`_search`);
 3. passes over all samples bring the best of them to rest (`_polish`).
 
+`choose` says what to take if facets cannot be trusted: a cone or factors of small volume.
+
 All that is asked of the samples are sums over blocks and a bounded selection, as in `nica.batch`.
 """
 
+from nica.facets._choose import Choice, choose
 from nica.facets._solve import FacetSolution, solve
 from nica.facets._trust import FacetTrust, trust
 
-__all__ = ["FacetSolution", "FacetTrust", "solve", "trust"]
+__all__ = ["Choice", "FacetSolution", "FacetTrust", "choose", "solve", "trust"]

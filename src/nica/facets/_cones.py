@@ -100,6 +100,15 @@ def hard_cone(
     return Cone(Facets(B, objective, n_iter, converged), outside, float(max(-Y.min(), 0.0)))
 
 
+def on_plane(B: Array) -> Array:
+    """Scale facets so that outputs sum to their number in each sample, whose last entry is one."""
+    d = len(B)
+    height = np.zeros(d)
+    height[-1] = d
+    B = np.maximum(np.linalg.solve(B.T, height), 0.01)[:, None] * B
+    return np.asarray(B + (height - B.sum(axis=0)) / d)
+
+
 def _rough(Z: Array, B: Array, mean: Array, tau: float, affine: bool, max_iter: int) -> Facets:
     """Facets up to a blur, from some thousand samples."""
     return blurred_hinge(

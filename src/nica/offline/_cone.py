@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nica.equations.facets_start import NEAR, Reduction, cone_unmixing, extreme_points, reduction
+from nica.facets._cones import on_plane
 from nica.networks._containers import tensor
 from nica.offline._checks import FloatArray, as_given, at_least_one, samples
 
@@ -100,14 +101,7 @@ class Problem(NamedTuple):
 
     def scaled(self, B: FloatArray) -> FloatArray:
         """Scale facets: outputs are one on average, each or all of them in each sample."""
-        if not self.affine:
-            return B / (B @ self.mean)[:, None]
-        d = len(B)
-        height = np.zeros(d)
-        height[-1] = d
-        share = np.maximum(np.linalg.solve(B.T, height), 0.01)
-        B = share[:, None] * B
-        return np.asarray(B + (height - B.sum(axis=0)) / d)
+        return on_plane(B) if self.affine else B / (B @ self.mean)[:, None]
 
     def solved(
         self, prefix: str, B: FloatArray, objective: float, n_iter: int, converged: bool
