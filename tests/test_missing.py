@@ -102,6 +102,15 @@ def test_the_number_of_sources_is_chosen_from_whole_samples():
     assert nica.NICA("auto", random_state=0, missing="infer").fit(Z).n_components_ == 2
 
 
+def test_a_model_is_diagnosed_on_samples_with_gaps():
+    model = nica.NICA(2, random_state=0, missing="infer").fit(Z)
+    assert nica.diagnose(Z, model=model).verdict == "OK"
+    assert nica.diagnose([Z[:1000], Z[1000:]], model=model).verdict == "OK"
+    refused = nica.diagnose(Z, 2)
+    assert refused.verdict == "cannot say"
+    assert "missing='infer'" in refused.obstacles[0]
+
+
 def test_samples_are_completed_by_what_is_seen():
     filled = complete(Z[:300], 2)
     gap = np.isnan(Z[:300])
@@ -117,6 +126,7 @@ def test_the_command_line_infers_and_flags(tmp_path):
     arguments = ["separate", str(tmp_path / "gaps.csv"), "-n", "2", "-o", str(tmp_path / "out.csv")]
     refused = CliRunner().invoke(app, arguments)
     assert refused.exit_code == 1
+    assert "--missing infer" in refused.output
     done = CliRunner().invoke(app, [*arguments, "--missing", "infer", "--json"])
     assert done.exit_code == 0, done.output
     table = np.genfromtxt(tmp_path / "out.csv", delimiter=",", names=True)

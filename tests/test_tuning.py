@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import nica
 from nica.cli import app
-from nica.datasets import MIXING_3, sparse_uniform
+from nica.datasets import MIXING_3, mixing, sparse_uniform
 from nica.tuning import _score
 
 S = sparse_uniform(6000, 3, random_state=0)
@@ -54,6 +54,22 @@ def test_a_grid_of_ones_own():
         nica.tune(np.full((1000, 2), np.nan))
 
 
+def test_channels_that_carry_nothing_are_named():
+    for X, why in ((np.column_stack([STILL, np.ones(6000)]), "constant channels (3)"),
+                   (STILL[:, [0, 1, 0]], "copies"), (np.zeros((6000, 3)), "zero")):  # fmt: skip
+        tuning = nica.tune(X)
+        assert tuning.parameters == {}
+        assert why in str(tuning)
+
+
+def test_the_number_of_sources_may_be_left_to_the_channels():
+    X = STILL @ mixing(7, 3, condition=2, random_state=0).T
+    X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+    tuning = nica.tune(X, "auto", grid={"half_life": [50.0]})
+    assert tuning.candidates == nica.tune(X, 3, grid={"half_life": [50.0]}).candidates
+    assert nica.estimate_drift(X, "auto") == nica.estimate_drift(X, 3)
+
+
 def test_the_score_knows_separated_from_mixed():
     assert _score(S) < 0.5 * _score(STILL)
     assert _score(S) == pytest.approx(_score(S * [1, 5, 0.1]))
@@ -67,5 +83,8 @@ def test_the_verb(tmp_path):
     assert "Drift: " in done.output
     done = CliRunner().invoke(app, ["tune", str(tmp_path / "mix.npy"), "-n", "3", "--json"])
     assert json.loads(done.output)["parameters"] == {}
+    done = CliRunner().invoke(app, ["tune", str(tmp_path / "mix.npy"), "-n", "many"])
+    assert done.exit_code == 1
+    assert "give a number or auto" in done.output
     assert CliRunner().invoke(app, ["tune"]).exit_code == 2
     assert CliRunner().invoke(app, ["tune", str(tmp_path / "no.npy")]).exit_code == 1

@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from nica.networks import NICA
 from nica.networks._samples import LIMIT
 from nica.networks._settings import cores, whole
+from nica.rank import estimate_n_components
 
 Array = NDArray[np.float64]
 
@@ -72,7 +73,9 @@ class Drift:
         return self.reason
 
 
-def estimate_drift(X: Any, n_components: int | None = None, *, random_state: int = 0) -> Drift:
+def estimate_drift(
+    X: Any, n_components: int | str | None = None, *, random_state: int = 0
+) -> Drift:
     r"""Estimate how fast the mixing changes, and propose a half-life that follows it.
 
     The record is cut into windows, and each of them fitted twice, on its even and on its odd samples.
@@ -86,8 +89,9 @@ def estimate_drift(X: Any, n_components: int | None = None, *, random_state: int
     ----------
     X : array-like (n_samples, n_channels)
         Finite samples in the order in which they were taken.
-    n_components : int or None
-        Number of sources; None takes the number of channels.
+    n_components : int, "auto" or None
+        Number of sources; None takes the number of channels, "auto" what `nica.estimate_n_components`
+        says.
     random_state : int, default=0
         Seed of the fits.
 
@@ -110,7 +114,7 @@ def estimate_drift(X: Any, n_components: int | None = None, *, random_state: int
         row = int(np.argmin(np.all(np.abs(X) <= LIMIT, axis=1)))
         raise ValueError(f"X contains NaN or infinity, first in sample {row}: remove such rows")
     n, k = X.shape
-    d = k if n_components is None else whole(n_components, "n_components", minimum=1)
+    d = number_of_sources(X, n_components)
     if d > k:
         raise ValueError(f"X has {k} channels but n_components={d}: give at most {k}")
     least = max(LEAST, LEAST_PER_SOURCE * d)
@@ -130,6 +134,15 @@ def estimate_drift(X: Any, n_components: int | None = None, *, random_state: int
     jumps = [jump for m in fine if (jump := _jump(seen[m], n / m))]
     stretch = _stretch(X, covariance, number)
     return _conclude(seen[number], n, d, number, jumps[0] if jumps else None, stretch)
+
+
+def number_of_sources(X: Array, n_components: int | str | None) -> int:
+    """What is asked for; None is the number of channels, "auto" what they show."""
+    if n_components is None:
+        return len(X.T)
+    if n_components == "auto":
+        return max(estimate_n_components(X).n_components, 1)
+    return whole(n_components, "n_components", minimum=1)
 
 
 def _sharpest(seen: dict[int, Array]) -> int:

@@ -19,7 +19,8 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from threadpoolctl import threadpool_limits
 
-from nica.drift import Drift, estimate_drift
+from nica.diagnostics._intake import take
+from nica.drift import Drift, estimate_drift, number_of_sources
 from nica.networks import NICA
 from nica.networks._settings import cores
 from nica.rates import Time
@@ -79,7 +80,7 @@ class Tuning:
 
 def tune(
     X: Any,
-    n_components: int | None = None,
+    n_components: int | str | None = None,
     *,
     estimator: Any = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
@@ -99,8 +100,9 @@ def tune(
     ----------
     X : array-like (n_samples, n_channels)
         Finite samples in the order in which they were taken.
-    n_components : int or None
-        Number of sources; None takes the number of channels.
+    n_components : int, "auto" or None
+        Number of sources; None takes the number of channels, "auto" what `nica.estimate_n_components`
+        says.
     estimator : NICA, default=None
         What is tuned; None takes ``NICA(n_components)``.
     grid : dict of lists, default=None
@@ -122,16 +124,16 @@ def tune(
     {}
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
-    base = NICA(n_components) if estimator is None else clone(estimator)
-    base.set_params(random_state=random_state)
-    if n_components is not None:
-        base.set_params(n_components=n_components)
-    number: Any = base.n_components
-    drift = estimate_drift(X, number, random_state=random_state)
+    base = NICA() if estimator is None else clone(estimator)
+    drift = estimate_drift(X, n_components or base.n_components, random_state=random_state)
     size = max(LEAST, len(X) // CHUNKS)
     if len(X) < 6 * size:
         why = f"{len(X)} samples are too few to tune: give at least {6 * LEAST}"
         return Tuning({}, 0.0, 0.0, (), drift, why)
+    if obstacles := take(X).obstacles:
+        return Tuning({}, 0.0, 0.0, (), drift, f"nothing can be tuned: {obstacles[0]}")
+    number = number_of_sources(X, n_components or base.n_components)
+    base.set_params(random_state=random_state, n_components=number)
     tried = [{}, *(_suggestions(drift, len(X)) if grid is None else ParameterGrid(dict(grid)))]
     with (
         warnings.catch_warnings(), threadpool_limits(1, user_api="blas"),

@@ -387,6 +387,7 @@ def _about(x: Array, row: int, chunks: Chunks) -> str:
     return (
         f"{chunks.name}: row {row} (from 0), column {name!r}: {value} cannot be learned from{size}; "
         "on_bad='skip' leaves such rows out"
+        + (", missing='infer' fills gaps" if np.isnan(x[channel]) else "")
     )
 
 

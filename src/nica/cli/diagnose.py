@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from nica.cli._console import fail, out
+from nica.cli._words import number
 
 HELP = """
 Say whether the sources that nica finds in a file can be believed, and if not, why and what to do.
@@ -76,12 +77,7 @@ def diagnose(
     from nica.streams import open_chunks
 
     try:
-        wanted: int | str | None = n_components
-        if n_components not in (None, "auto"):
-            try:
-                wanted = int(str(n_components))
-            except ValueError:
-                fail(f"-n {n_components}: give a number or auto")
+        wanted = number(n_components)
         fitted = None if model is None else load(model)
         names = None if columns is None else columns.split(",")
         with open_chunks(source, columns=names, format=format) as chunks:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from nica.cli._bars import Bars, processes
 from nica.cli._console import fail, out
+from nica.cli._words import number
 
 HELP = """
 Choose rates and half-life for a file, without knowing its sources; or search the paper's grids.
@@ -38,8 +39,8 @@ def tune(
         typer.Argument(metavar="[IN]", show_default=False, help="File to choose rates for."),
     ] = None,
     n_components: Annotated[
-        int | None,
-        typer.Option("--n-components", "-n", min=1, metavar="N", help="Sources; else channels."),
+        str | None,
+        typer.Option("--n-components", "-n", metavar="N", help="Sources, or auto; else channels."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON.")] = False,
     paper: Annotated[
@@ -87,7 +88,7 @@ def tune(
     return None
 
 
-def _file(source: str, n_components: int | None, as_json: bool) -> None:
+def _file(source: str, n_components: str | None, as_json: bool) -> None:
     import numpy as np
 
     from nica.streams import open_chunks
@@ -96,7 +97,7 @@ def _file(source: str, n_components: int | None, as_json: bool) -> None:
     try:
         with open_chunks(source) as chunks:
             X = np.concatenate(list(chunks))
-        found = choose(X, n_components)
+        found = choose(X, number(n_components))
     except OSError as error:
         fail(str(error) if error.filename is None else f"{error.strerror}: {error.filename!r}")
     except (ValueError, TypeError, ImportError) as error:
@@ -110,6 +111,7 @@ def _file(source: str, n_components: int | None, as_json: bool) -> None:
     for parameters, score, gain, error_of_gain in found.candidates:
         shown = ", ".join(f"{name}={value}" for name, value in parameters.items())
         table.add_row(shown or "defaults", f"{score:.4g}", f"{gain:.1%}", f"{error_of_gain:.1%}")
-    out.print(table)
+    if found.candidates:
+        out.print(table)
     out.print(f"Drift: {found.drift}", markup=False, soft_wrap=True)
     out.print(f"Tuning: {found}", markup=False, soft_wrap=True)

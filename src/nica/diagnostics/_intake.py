@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from nica._core import find_bad
 from nica.networks._samples import LIMIT, blocks, is_chunks
 
 Array = NDArray[np.float64]
+Fill = Callable[[Array], Array]
 
 MOST = 20_000  #: samples that are looked at
 LEAST = 30  #: samples below which nothing is said, and
@@ -29,12 +30,15 @@ class Intake:
     obstacles: list[str]
 
 
-def take(X: Any) -> Intake:
-    """Gather at most `MOST` samples of an array or of chunks, in order, and look for obstacles."""
+def take(X: Any, fill: Fill | None = None) -> Intake:
+    """Gather at most `MOST` samples of an array or of chunks, in order, and look for obstacles.
+
+    ``fill`` fills the gaps of samples.
+    """
     names = [str(name) for name in getattr(X, "columns", None) or []]
     streamed = isinstance(X, Selection) or is_chunks(X)
     if streamed:
-        selection = X if isinstance(X, Selection) else _of_chunks(X)
+        selection = X if isinstance(X, Selection) else _of_chunks(X, fill)
         rows, n, bad = selection.rows(), selection.n_samples, selection.bad
     else:
         source = X if isinstance(X, np.ndarray) else np.asarray(X)
@@ -44,9 +48,10 @@ def take(X: Any) -> Intake:
                 "give real numbers as (n_samples, n_channels)"
             )
         n = len(source)
-        bad = None if isinstance(source, np.memmap) else _first_bad(source)
+        bad = None if fill or isinstance(source, np.memmap) else _first_bad(source)
         step = _step(n)
         rows = np.ascontiguousarray(source[_chosen(0, n // step, step)], dtype=np.float64)
+        rows = fill(rows) if fill else rows
     if len(names) != rows.shape[1]:
         names = [str(j) for j in range(rows.shape[1])]
     intake = Intake(rows, n, names, [])
@@ -131,10 +136,10 @@ class Selection:
         return rows[_chosen(0, len(rows) // step, step)]
 
 
-def _of_chunks(chunks: Iterable[Any]) -> Selection:
+def _of_chunks(chunks: Iterable[Any], fill: Fill | None) -> Selection:
     selection = Selection()
     for chunk in _as_arrays(chunks):
-        selection.add(chunk)
+        selection.add(fill(chunk) if fill else chunk)
     return selection
 
 
@@ -151,10 +156,12 @@ def _as_arrays(chunks: Iterable[Any]) -> Iterator[Array]:
 
 def _about_bad(row: int, x: Array, names: list[str]) -> str:
     channel = int(np.flatnonzero(~(np.abs(x) <= LIMIT))[0])
-    value = "NaN" if np.isnan(x[channel]) else f"{x[channel]:g}"
+    gap = bool(np.isnan(x[channel]))
+    value = "NaN" if gap else f"{x[channel]:g}"
     return (
-        f"sample {row} has {value} in channel {names[channel]}: leave such samples out "
-        "(one of them makes every weight useless)"
+        f"sample {row} has {value} in channel {names[channel]}: leave such samples out (one of them "
+        "makes every weight useless)"
+        + (", or infer what is missing (missing='infer')" if gap else "")
     )
 
 

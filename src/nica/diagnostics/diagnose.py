@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from nica.diagnostics._intake import Intake, enough, take
 from nica.diagnostics._measure import measure
 from nica.diagnostics._verdict import doubts, judge
 from nica.diagnostics.diagnosis import MEANINGS, Diagnosis
+from nica.networks._missing import filled
+from nica.networks._samples import infers
 from nica.networks._settings import whole
 from nica.rank import Rank, estimate_n_components
 
@@ -39,6 +42,7 @@ def diagnose(
         estimate of `nica.estimate_n_components`.
     model : fitted estimator, default=None
         Diagnose the solution of this model, with copies of it for the other fits; None fits `nica.NICA`.
+        With ``missing="infer"`` it fills the gaps of X first.
     random_state : int, default=0
         Seed of the fits and of the random halves.
 
@@ -69,7 +73,10 @@ def diagnose(
 
 
 def _diagnose(X: Any, n_components: int | str | None, model: Any, random_state: int) -> Diagnosis:
-    intake = take(X)
+    fill = None
+    if model is not None and infers(model):
+        fill = partial(filled, model, model._ready())
+    intake = take(X, fill)
     k = intake.X.shape[1]
     rank = None if intake.obstacles else estimate_n_components(intake.X)
     d = _number(n_components, model, k, rank, intake)

@@ -270,6 +270,9 @@ class TextReader(Chunks):
             self._source.close()
 
 
+EMPTY = "it is empty"  #: what is wrong with a gap
+
+
 class BadValue(ValueError):  # noqa: N818 -- it is the value that is bad
     """A cell that is not a number, or a line that is not a row: which, where, and what to do.
 
@@ -291,4 +294,7 @@ class BadValue(ValueError):  # noqa: N818 -- it is the value that is bad
     def __init__(self, name: str, line: int, column: str, what: str) -> None:
         self.line, self.column, self.what = line, column, what
         where = f"line {line}, column {column!r}" if column else f"line {line}"
-        super().__init__(f"{name}: {where}: {what}; on_bad='skip' leaves such rows out")
+        remedy = "on_bad='skip' leaves such rows out"
+        if what == EMPTY:
+            remedy += ", missing='infer' fills gaps"
+        super().__init__(f"{name}: {where}: {what}; {remedy}")

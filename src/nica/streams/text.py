@@ -16,7 +16,7 @@ import numpy as np
 
 from nica._core import lines
 from nica.streams._chunks import Array
-from nica.streams._lines import BadValue, TextReader
+from nica.streams._lines import EMPTY, BadValue, TextReader
 
 SMALL = 4096  #: bytes below which pyarrow's start takes longer than Python's parsing
 THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}")
@@ -183,7 +183,7 @@ class Reader(TextReader):
                 row.append(np.nan)
             else:
                 shown = cells[j] if len(cells[j]) <= 40 else cells[j][:40] + "..."
-                what = f"{shown!r} is not a number" if shown.strip() else "it is empty"
+                what = f"{shown!r} is not a number" if shown.strip() else EMPTY
                 raise BadValue(self.name, line, label, what)
         return row
 
