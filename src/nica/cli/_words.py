@@ -13,7 +13,7 @@ OPTIONS = (
     "n_components", "n_whitened", "n_interneurons", "alpha", "whitening_rate", "separation_rate",
     "dynamics", "max_sweeps", "dynamics_tol", "start", "flip_silent", "half_life", "tol", "max_passes",
     "shuffle", "random_state", "format", "columns", "path", "header", "delimiter", "decimal", "comment",
-    "model", "passes", "solver", "n_starts", "missing",
+    "model", "passes", "solver", "n_starts",
 )  # fmt: skip
 
 
@@ -44,6 +44,7 @@ def rate(text: str | None, option: str) -> dict[str, Any] | None:
 def as_options(message: str) -> str:
     """A message of the library in the words of its options."""
     message = message.replace("on_bad='skip'", "--skip-bad").replace("frozen=", "--frozen")
+    message = message.replace("missing='infer'", "--missing infer")
 
     def option(found: re.Match[str]) -> str:
         name = NAMES.get(found["name"], "--" + found["name"].replace("_", "-"))
