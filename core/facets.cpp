@@ -181,9 +181,8 @@ static bool solve_definite(double* H, int m, double* x) {
 // One Newton step of a row along the others, shortened until the likelihood does not fall.
 template <bool with_bulk>
 static void tilt(double* y, const double* const* others, int m, long n, const double* row, double* share,
-                 std::vector<double>& room) {
-    room.resize(std::size_t(m) * m + n);
-    double *H = room.data(), *moved = H + m * m;
+                 double* room) {
+    double *H = room, *moved = H + m * m;
     slopes<with_bulk>(y, others, m, n, row, share, H);
     double trace = 0;
     for (int i = 0; i < m; ++i) trace += H[i * m + i];
@@ -205,7 +204,7 @@ void facet_sweep(double* Y, long d, long n, double* B, long columns, double* row
     const bool intercepts = columns > d;
     const int m = int(d) - 1 + intercepts;
     std::vector<const double*> others(m);
-    std::vector<double> share(m), room;
+    std::vector<double> share(m), room(std::size_t(m) * m + n);
     for (long i = 0; i < d; ++i) {
         double *y = Y + i * n, *row = rows + i * parameters, *b = B + i * columns;
         for (long j = 0, at = 0; j < d; ++j)
@@ -213,8 +212,8 @@ void facet_sweep(double* Y, long d, long n, double* B, long columns, double* row
         if (intercepts) others[m - 1] = nullptr;
         for (int repeat = 0; repeat < 2; ++repeat) {
             for (int step = 0; step < 2; ++step) maximise(expect(y, n, row), n, row, floor, cap);
-            if (row[4] > 0) tilt<true>(y, others.data(), m, n, row, share.data(), room);
-            else tilt<false>(y, others.data(), m, n, row, share.data(), room);
+            if (row[4] > 0) tilt<true>(y, others.data(), m, n, row, share.data(), room.data());
+            else tilt<false>(y, others.data(), m, n, row, share.data(), room.data());
             for (long j = 0, at = 0; j < d; ++j) {
                 if (j == i) continue;
                 const double s = share[at++];
