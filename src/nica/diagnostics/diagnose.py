@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from nica._signals import CANNOT_SAY, FAILED, worst
+from nica._signals import CANNOT_SAY, FAILED, OK, worst
+from nica.diagnostics._facets import doubts_of_facets, is_facets, judge_facets, would_do
 from nica.diagnostics._fits import refit
 from nica.diagnostics._intake import Intake, enough, take
 from nica.diagnostics._measure import measure
@@ -41,8 +42,9 @@ def diagnose(
         Number of sources; None takes that of the model, or the number of channels. "auto" takes the
         estimate of `nica.estimate_n_components`.
     model : fitted estimator, default=None
-        Diagnose the solution of this model, with copies of it for the other fits; None fits `nica.NICA`.
-        With ``missing="infer"`` it fills the gaps of X first.
+        Diagnose the solution of this model, with copies of it for the other fits; None fits `nica.NICA`,
+        and says so if `nica.FacetNICA` would do where that has failed. With
+        ``missing="infer"`` a model fills the gaps of X first.
     random_state : int, default=0
         Seed of the fits and of the random halves.
 
@@ -82,10 +84,12 @@ def _diagnose(X: Any, n_components: int | str | None, model: Any, random_state: 
     d = _number(n_components, model, k, rank, intake)
     if intake.obstacles or rank is None or not enough(intake, d):
         return _cannot_say(intake, d, rank)
+    if is_facets(model):
+        return _of_facets(intake, d, rank, model, random_state)
     covariance = np.cov(intake.X.T, bias=True).reshape(k, k)
     directions = _directions(intake.X)
     if directions < d:
-        return _too_many(intake, d, rank, directions)
+        return _too_many(intake, d, rank, directions, random_state)
     try:
         fits = refit(intake.X, covariance, d, model, random_state)
         with warnings.catch_warnings():
@@ -96,10 +100,35 @@ def _diagnose(X: Any, n_components: int | str | None, model: Any, random_state: 
         return _cannot_say(intake, d, rank)
     signals, sources = judge(measures, rank, d, k)
     verdict = worst(signals)
+    assumptions = doubts(signals)
+    if verdict != OK and model is None:
+        assumptions |= _other_method(intake, d, random_state)
     return Diagnosis(
         verdict, MEANINGS[verdict], d, intake.n_samples, len(intake.X), k, signals, sources,
-        doubts(signals), (), rank, fits.model, measures.outputs,
+        assumptions, (), rank, fits.model, measures.outputs,
     )  # fmt: skip
+
+
+def _of_facets(intake: Intake, d: int, rank: Rank, model: Any, seed: int) -> Diagnosis:
+    """Verdict on a solution of FacetNICA, which decorrelates nothing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            signals, sources, outputs = judge_facets(intake.X, model, seed)
+    except (ValueError, FloatingPointError, np.linalg.LinAlgError) as error:
+        intake.obstacles.append(f"these samples cannot be separated: {error}")
+        return _cannot_say(intake, d, rank)
+    verdict = worst(signals)
+    return Diagnosis(
+        verdict, MEANINGS[verdict], d, intake.n_samples, len(intake.X), intake.X.shape[1], signals,
+        sources, doubts_of_facets(signals), (), rank, model, outputs,
+    )  # fmt: skip
+
+
+def _other_method(intake: Intake, d: int, seed: int) -> dict[str, str]:
+    """FacetNICA instead of NICA, if it can be believed."""
+    why = would_do(intake.X, d, seed)
+    return {} if why is None else {"uncorrelated sources": why}
 
 
 def _number(value: Any, model: Any, k: int, rank: Rank | None, intake: Intake) -> int:
@@ -134,12 +163,13 @@ def _cannot_say(intake: Intake, d: int, rank: Rank | None) -> Diagnosis:
     )  # fmt: skip
 
 
-def _too_many(intake: Intake, d: int, rank: Rank, directions: int) -> Diagnosis:
+def _too_many(intake: Intake, d: int, rank: Rank, directions: int, seed: int) -> Diagnosis:
     why = (
         f"the channels vary in {directions} {'direction' if directions == 1 else 'directions'} only, "
         f"and n_components={d}: give at most {directions}, or look for sources that sum to one"
     )
     return Diagnosis(
         FAILED, MEANINGS[FAILED], d, intake.n_samples, len(intake.X), intake.X.shape[1],
-        assumptions={"the number of sources": why}, obstacles=(why,), rank=rank,
+        assumptions={"the number of sources": why} | _other_method(intake, d, seed),
+        obstacles=(why,), rank=rank,
     )  # fmt: skip
