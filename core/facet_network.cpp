@@ -17,12 +17,12 @@ template <int width> class FacetNetwork final : public Network {
         : config(c), d(c.d), k(c.k), lanes(A::lanes(c.d)), tilts(c.k > c.d && c.whiten), gain(k), last(k),
           x_bar(k), x(k), e(k), p(k),
           push(k), F(d, k), Ft(k, d), G(k, d), S(d, d), R(d, d), K(d, d), N(d, d), Nt(d, d), polished(d, d),
-          b(d), z(d), y(d), sigma(d), mu(d), floor(d), spike(d), outlier(d), m(d), kappa(d),
+          b(d), z(d), y(d), sigma(d), mu(d), floor(d), spike(d), outlier(d), bulk(d), centre(d), spread(d), m(d), kappa(d),
           scale(d), real(d), by_m(d), curve(d), n0(d), n1(d), n2(d), noise(d), arrived(d), c(d), share(d),
           Nc(d), yN(d), v(d), Sv(d), held(c.k, c.hold) {
         for (int i = 0; i < d; ++i) real[i] = 1;
         for (int q = 0; q < lanes; ++q)
-            sigma.q[q] = mu.q[q] = by_m.q[q] = curve.q[q] = m.q[q] = kappa.q[q] = n0.q[q] = n1.q[q] =
+            sigma.q[q] = mu.q[q] = centre.q[q] = spread.q[q] = by_m.q[q] = curve.q[q] = m.q[q] = kappa.q[q] = n0.q[q] = n1.q[q] =
                 arrived.q[q] = noise.q[q] = Lane{} + 1.0;
         now.target = c.hold;
         prepare();
@@ -45,7 +45,8 @@ template <int width> class FacetNetwork final : public Network {
             } else {
                 settle(sample);
                 if (out) emit(out);
-                if (now.repeats < config.idle && judge(sample, same)) outcome.event = held_enough;
+                if (now.repeats < config.idle && (poor ? judge<true>(sample, same) : judge<false>(sample, same)))
+                    outcome.event = held_enough;
             }
             outcome.rows = row + 1;
         }
@@ -72,6 +73,9 @@ template <int width> class FacetNetwork final : public Network {
         out[n++] = mu.field("mu");
         out[n++] = spike.field("spike");
         out[n++] = outlier.field("outlier");
+        out[n++] = bulk.field("bulk");
+        out[n++] = centre.field("centre");
+        out[n++] = spread.field("spread");
         out[n++] = floor.field("floor");
         out[n++] = n0.field("n0");
         out[n++] = n1.field("n1");
@@ -126,11 +130,12 @@ template <int width> class FacetNetwork final : public Network {
     Config config;
     const int d, k, lanes;
     const bool tilts;
+    bool poor = false;  // whether some source hardly comes near zero, and has a bulk
     Vector gain, last, x_bar, x, e, p, push;
     Matrix F, Ft, G, S, R;          // layer 1; Ft, G, S, R only if it follows the subspace
     Matrix K, N, Nt, polished;      // layer 2: I + L, its inverse, that transposed
     Vector b, z, y;
-    Vector sigma, mu, floor, spike, outlier, m, kappa, scale;
+    Vector sigma, mu, floor, spike, outlier, bulk, centre, spread, m, kappa, scale;
     Vector real;                    // 1 for each neuron, 0 in the padding
     Vector by_m, curve;             // what synapses know of their neurons
     Vector n0, n1, n2, noise, arrived;  // running averages
@@ -169,7 +174,7 @@ template <int width> class FacetNetwork final : public Network {
     }
 
     // Who is responsible for each output, and all that is learned from it. True: enough is held.
-    NICA_INLINE bool judge(const double* sample, bool same) {
+    template <bool with_bulk> bool judge(const double* sample, bool same) {
         double s = config.offset;
         Lane far = {}, squares = {};
         for (int q = 0; q < lanes; ++q) {
@@ -185,7 +190,7 @@ template <int width> class FacetNetwork final : public Network {
             const Lane keep = kept * real.q[q];
             const Lane Y = y.q[q];
             const FacetConstants<Lane>& row = rows[q];
-            const FacetJudgement<Lane, false> j(Y, row);
+            const FacetJudgement<Lane, with_bulk> j(Y, row);
             c.q[q] = real.q[q] * eta * (row.sigma * row.sigma * j.score(Y, row)) / (curve.q[q] + eta * s);
             n0.q[q] += keep * (j.r0 - n0.q[q]);
             n1.q[q] += keep * (j.r1 - n1.q[q]);
@@ -193,7 +198,8 @@ template <int width> class FacetNetwork final : public Network {
             noise.q[q] += keep * (j.r0 * Y * Y + j.r1 * j.residue(row) - noise.q[q]);
             arrived.q[q] += keep * (j.r1 * j.source(Y, row) - arrived.q[q]);
             m.q[q] += keep * ((1.0 - j.r2) * Y * Y - m.q[q]);
-            kappa.q[q] += keep * (j.stiffness() - kappa.q[q]);
+            const Lane w = with_bulk ? row.sigma * row.sigma * j.curvature(row) : j.stiffness();
+            kappa.q[q] += keep * (w - kappa.q[q]);
             far = larger(far, j.r2 * real.q[q]);
         }
         double outlying = 0;
@@ -292,9 +298,10 @@ template <int width> class FacetNetwork final : public Network {
             const Lane most = blur_most * mu.q[q];
             const Lane least = floor.q[q] * mu.q[q];
             sigma.q[q] = larger(sd < most ? sd : most, least);
-            spike.q[q] = n0.q[q] / near;
-            spike.q[q] = larger(spike.q[q], spike_least * one);
-            spike.q[q] = spike.q[q] < spike_most ? spike.q[q] : spike_most * one;
+            // What neither silence nor tail nor outliers account for is the bulk's, if there is one.
+            const Lane known = bulk.q[q] > 0.0 ? one - n2.q[q] : near, silent = spike_most * (one - bulk.q[q]);
+            spike.q[q] = larger(n0.q[q] / known, spike_least * one);
+            spike.q[q] = spike.q[q] < silent ? spike.q[q] : silent;
             outlier.q[q] = larger(n2.q[q], outlier_least * one);
             outlier.q[q] = outlier.q[q] < outlier_most ? outlier.q[q] : outlier_most * one;
             weigh(q);
@@ -378,8 +385,11 @@ template <int width> class FacetNetwork final : public Network {
     void prepare() {
         for (int q = 0; q < lanes; ++q) {
             const Lane one = Lane{} + 1.0;
-            rows[q] = FacetConstants<Lane>({sigma.q[q], mu.q[q], spike.q[q], outlier.q[q], Lane{}, one, one});
+            rows[q] = FacetConstants<Lane>(
+                {sigma.q[q], mu.q[q], spike.q[q], outlier.q[q], bulk.q[q], centre.q[q], larger(spread.q[q], 1e-300 * one)});
         }
+        poor = false;
+        for (int i = 0; i < d; ++i) poor |= bulk[i] > 0;
     }
 };
 

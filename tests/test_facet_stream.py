@@ -110,6 +110,26 @@ def test_the_core_computes_the_equations(kernels, d, more, seed, noise, offset, 
     assert_state(model, state)
 
 
+def test_the_core_computes_the_equations_with_a_bulk(kernels):
+    """Sources that hardly come near zero keep the bulk that the start found."""
+    rng = np.random.default_rng(3)
+    S = rng.gamma(5.0, size=(900, 3))
+    X = S @ mixing(3, 3, condition=3.0, random_state=rng).T
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = FacetNICA(hold=600, random_state=0).partial_fit(X[:600])
+        arrays = model._state()
+        arrays["bulk"] = np.array([[0.6], [0.0], [0.3]])
+        arrays["centre"], arrays["spread"] = 1.2 * arrays["mu"], 0.4 * arrays["mu"]
+        model._core.set_state(arrays, True)
+        expected, state = follow(
+            state_of(model), X[600:], arrays["gain"].ravel(), FacetParameters(3, 3)
+        )
+        Y = model.separate(X[600 : 600 + len(expected)])
+    assert_close(Y, np.maximum(expected, 0) * arrays["scale"].ravel())
+    assert_state(model, state)
+
+
 def test_a_restored_state_without_what_follows_from_it_is_the_same(kernels):
     """The inverse and the rates are computed again from the rest."""
     _, X = correlated(1, 1200, 4, 6, noise=0.05)

@@ -99,6 +99,9 @@ class FacetState:
     mu: Array  #: (d,) mean of the tail
     spike: Array  #: (d,) share of silence, π
     outlier: Array  #: (d,) share of outliers, ε
+    bulk: Array  #: (d,) share of the bulk, β: as at the start, like its
+    centre: Array  #: (d,) mean, and
+    spread: Array  #: (d,) standard deviation
     floor: Array  #: (d,) least noise, in units of μ
     n0: Array  #: (d,) running averages of the responsibilities: of silence,
     n1: Array  #: (d,) of the tail
@@ -147,7 +150,8 @@ def facet_start(
         precision=np.linalg.pinv((near * Z).T @ (near * Z) / len(X)),
         K=np.eye(p.d), N=np.eye(p.d), b=intercept,
         sigma=sigma, mu=mu, spike=np.array([row.spike for row in rows]),
-        outlier=np.array([row.outlier for row in rows]),
+        outlier=np.array([row.outlier for row in rows]), bulk=np.array([row.bulk for row in rows]),
+        centre=np.array([row.centre for row in rows]), spread=np.array([row.width for row in rows]),
         floor=np.clip(3 * sigma / mu, BLUR_LEAST, BLUR_MOST),
         n0=np.array([j.spike.mean() for j in judged]),
         n1=np.array([j.tail.mean() for j in judged]),
@@ -193,7 +197,7 @@ def facet_step(
     """
     z = state.F @ x
     y = state.N @ (z + state.b)
-    judged = [judge(v, Row(*row)) for v, row in zip(y, _rows(state), strict=True)]
+    judged = [judge(v, row) for v, row in zip(y, _rows(state), strict=True)]
     r0, r1, r2 = (np.array([getattr(j, n) for j in judged]) for n in ("spike", "tail", "outlier"))
     score, bend, source, residue = (
         np.array([getattr(j, n) for j in judged])
@@ -314,8 +318,17 @@ def _subspace_weight(
     return outlying, weight**2
 
 
-def _rows(state: FacetState) -> list[tuple[float, float, float, float]]:
-    return list(zip(state.sigma, state.mu, state.spike, state.outlier, strict=True))
+def _rows(state: FacetState) -> list[Row]:
+    known = (
+        state.sigma,
+        state.mu,
+        state.spike,
+        state.outlier,
+        state.bulk,
+        state.centre,
+        state.spread,
+    )
+    return [Row(*row) for row in np.transpose(known)]
 
 
 def _upkeep(state: FacetState, p: FacetParameters) -> FacetState:
@@ -324,12 +337,13 @@ def _upkeep(state: FacetState, p: FacetParameters) -> FacetState:
     near = state.n0 + state.n1
     mu = np.where(state.n1 > 1e-6, state.arrived / state.n1, state.mu)
     sigma = np.minimum(np.sqrt(np.maximum(state.noise / near, 0.0)), BLUR_MOST * mu)
+    known = np.where(state.bulk > 0, 1 - state.n2, near)  # the rest is the bulk's, if there is one
     K = state.K.copy()
     np.fill_diagonal(K, 1.0)
     state = replace(
         state,
         floor=floor, mu=mu, sigma=np.maximum(sigma, floor * mu),
-        spike=np.clip(state.n0 / near, SPIKE_LEAST, SPIKE_MOST),
+        spike=np.clip(state.n0 / known, SPIKE_LEAST, SPIKE_MOST * (1 - state.bulk)),
         outlier=np.clip(state.n2, OUTLIER_LEAST, OUTLIER_MOST),
         K=K, N=np.asarray(np.linalg.inv(K), np.float64),
     )  # fmt: skip

@@ -33,14 +33,18 @@ from nica.networks.whitening import _view, unmix
 
 RULE = 5  #: as in core/api.hpp
 SOME = 20_000  #: samples of ``fit`` from which the network reads its averages
+SUSPECT, MORE = (
+    0.01,
+    4,
+)  #: share of outliers in a start from which so many times the starts are tried
 POPULATED = 3  #: times d samples near a facet place it
 
 #: Arrays of the native network, and what they are called in `nica.equations.facets_stream`.
 ARRAYS = {
     "w_hx": "F", "lateral": "K", "intercept": "b", "sigma": "sigma", "mu": "mu", "spike": "spike",
-    "outlier": "outlier", "floor": "floor", "n0": "n0", "n1": "n1", "n2": "n2", "noise": "noise",
-    "arrived": "arrived", "power": "power", "curvature": "curvature", "mixing": "G", "gram": "gram",
-    "precision": "precision", "x_bar": "mean",
+    "outlier": "outlier", "bulk": "bulk", "centre": "centre", "spread": "spread", "floor": "floor",
+    "n0": "n0", "n1": "n1", "n2": "n2", "noise": "noise", "arrived": "arrived", "power": "power",
+    "curvature": "curvature", "mixing": "G", "gram": "gram", "precision": "precision", "x_bar": "mean",
 }  # fmt: skip
 
 
@@ -303,7 +307,11 @@ class FacetNICA(BatchFit, Unmixing):
         return int(np.sum(s > 1e-6 * s[0])) + bool(self.sum_to_one)
 
     def _start_from(self, held: Array) -> None:
-        solution = self._solve(ArraySource(held, 1, False), cores(self.n_jobs))
+        source, threads = ArraySource(held, 1, False), cores(self.n_jobs)
+        solution = self._solve(source, threads)
+        if np.max(solution.outlier) > SUSPECT:  # outliers, or a wrong solution: look at more starts
+            other = self._solve(source, threads, MORE * self.n_starts, self._seed + 1)
+            solution = min(solution, other, key=lambda found: found.loss)
         self._starts += 1
         self._take_facets(solution, held, float(max(len(held), self._settings["hold"])))
 
@@ -373,24 +381,22 @@ class FacetNICA(BatchFit, Unmixing):
                 stacklevel=5,
             )
 
-    def _solve(self, source: Any, threads: int) -> FacetSolution:
+    def _solve(
+        self, source: Any, threads: int, n_starts: int = 0, seed: int | None = None
+    ) -> FacetSolution:
+        n_starts = n_starts or whole(self.n_starts, "n_starts", minimum=1)
         return solve(
             source, self._settings["d"], offset=bool(self.offset), sum_to_one=bool(self.sum_to_one),
-            n_starts=whole(self.n_starts, "n_starts", minimum=1), tol=self.tol or 0.0,
-            max_passes=whole(self.max_passes, "max_passes", minimum=1), seed=self._seed,
-            threads=threads, report=self._report,
+            n_starts=n_starts, tol=self.tol or 0.0,
+            max_passes=whole(self.max_passes, "max_passes", minimum=1),
+            seed=self._seed if seed is None else seed, threads=threads, report=self._report,
         )  # fmt: skip
 
     def _take_facets(self, solution: FacetSolution, X: Array, t: float) -> None:
         """Go on from a solution; X says what the outputs are like."""
         o = self._settings
         gain = solution.map.gain
-        rows = [
-            Row(*row)
-            for row in zip(
-                solution.sigma, solution.mu, solution.spike, solution.outlier, strict=True
-            )
-        ]
+        rows = [Row(*row) for row in solution.found.rows]
         F = solution.unmixing / gain
         start = facet_start(
             X * gain, F, solution.intercept, rows, self._parameters(o["k"], o["d"]), t
