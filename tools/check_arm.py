@@ -23,6 +23,7 @@ import numpy as np
 from nica import (
     NICA,
     NSM,
+    FacetNICA,
     LinskerICA,
     NonnegativePCA,
     OnlineFastICA,
@@ -56,6 +57,7 @@ CASES: list[tuple[Any, int]] = [  # networks and their numbers of channels
     (OnlineFastICA(4), 4),
     (OnlineInfomax(), 3),
     (LinskerICA(), 3),
+    (FacetNICA(3), 3),
 ]
 
 

@@ -23,7 +23,7 @@ static const struct { const char* name; int* value; } whole[] = {
     {"whiten", &config.whiten}, {"separate", &config.separate}, {"robust", &config.robust},
     {"dynamics", &config.dynamics}, {"in_time", &config.in_time}, {"hold", &config.hold},
     {"idle", &config.idle}, {"revival", &config.revival}, {"flip", &config.flip},
-    {"max_sweeps", &config.max_sweeps}, {"rule", &config.rule},
+    {"max_sweeps", &config.max_sweeps}, {"rule", &config.rule}, {"offset", &config.offset},
 };
 static const struct { const char* name; double* value; } real[] = {
     {"alpha", &config.alpha}, {"rate_a", &config.rate_a}, {"rate_b", &config.rate_b},
@@ -31,6 +31,7 @@ static const struct { const char* name; double* value; } real[] = {
     {"separation_b", &config.separation_b}, {"memory_first", &config.memory_first},
     {"memory_growth", &config.memory_growth}, {"memory_most", &config.memory_most},
     {"kappa", &config.kappa}, {"kappa_first", &config.kappa_first}, {"tol", &config.tol},
+    {"share_minimum", &config.share_minimum}, {"renewal", &config.renewal},
 };
 
 static bool configure(const std::string& name, double value) {
