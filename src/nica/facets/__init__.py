@@ -11,8 +11,8 @@
 All that is asked of the samples are sums over blocks and a bounded selection, as in `nica.batch`.
 """
 
-from nica.facets._choose import Choice, choose
+from nica.facets._choose import Choice, choose, chosen
 from nica.facets._solve import FacetSolution, solve
 from nica.facets._trust import FacetTrust, trust
 
-__all__ = ["Choice", "FacetSolution", "FacetTrust", "choose", "solve", "trust"]
+__all__ = ["Choice", "FacetSolution", "FacetTrust", "choose", "chosen", "solve", "trust"]

@@ -9,21 +9,30 @@ leaves no cone that holds them all, nonnegative factors of small volume bear it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nica.batch.sources import Source
+from nica.equations.facets import Row, expectation_step, first_row
 from nica.equations.facets_start import cone_unmixing, extreme_points, reduction
 from nica.facets._cones import hard_cone, on_plane
 from nica.facets._factors import factorise
-from nica.facets._solve import FacetSolution
-from nica.facets._trust import AGREE, FacetTrust
+from nica.facets._solve import NEAR, POPULATED, SELECTED, FacetSolution
+from nica.facets._trust import AGREE, FacetTrust, trust
 
 Array = NDArray[np.float64]
 
 TOL, STEPS = 1e-9, 500  #: of the cone
 PLATEAU, ITERATIONS = 1e-4, 1000  #: of the factors
+UNEXPLAINED = 0.1  #: noise of a facet that the channels do not show
+DESCRIBED, STEADY, LEAST = (
+    4000,
+    30,
+    1e-6,
+)  #: samples, steps and noise by which outputs are described
 
 
 class Choice(NamedTuple):
@@ -35,10 +44,46 @@ class Choice(NamedTuple):
     intercept: Array  #: (d,)
 
 
-def choose(R: Array, solution: FacetSolution, trust: FacetTrust) -> Choice:
+def chosen(source: Source, solution: FacetSolution, *, seed: int, threads: int) -> FacetSolution:
+    """What `choose` says of the samples of a source, described as a solution."""
+    R = source.sample(SELECTED)
+    choice = choose(R, solution, trust(R, solution, seed=seed, threads=threads))
+    if choice.method == solution.method:
+        return solution
+    some = R[:: -(-len(R) // DESCRIBED)]
+    Y = some @ choice.unmixing.T + choice.intercept
+    size = np.maximum(np.abs(Y).mean(axis=0), 1e-300)
+    rows = [described(y) for y in (Y / size).T]
+    sigma, mu, spike, outlier = np.array([row[:4] for row in rows]).T
+    reached = np.maximum(3 * sigma, NEAR)
+    return replace(
+        solution,
+        unmixing=choice.unmixing / size[:, None], mixing=choice.mixing * size,
+        intercept=choice.intercept / size, sigma=sigma, mu=mu, spike=spike, outlier=outlier,
+        bulk=np.zeros(len(rows)), spread=(Y / size).std(axis=0), method=choice.method,
+        populated=np.sum(reached >= Y / size, axis=0) / (POPULATED * len(rows)),
+    )  # fmt: skip
+
+
+def described(y: Array) -> Row:
+    """Parameters of an output, as it is."""
+    row = first_row()
+    for number in range(STEADY):
+        row = expectation_step(y, row, max(0.3 * 0.6**number, LEAST))
+    return row
+
+
+def doubted(said: FacetTrust) -> bool:
+    """Whether other fits find other facets, or noise that the other channels do not show hides them."""
+    seen = np.isfinite(said.expected)
+    hidden = np.max(said.unexplained, where=seen, initial=0.0) >= UNEXPLAINED
+    return bool(np.min(said.agree) < AGREE or hidden)
+
+
+def choose(R: Array, solution: FacetSolution, said: FacetTrust) -> Choice:
     """Keep facets if other fits find them too, or else look for a small volume.
 
-    If the least agreement of `trust` is below what is trusted, the choice is the smallest cone,
+    If the least agreement of fits is below what is trusted, the choice is the smallest cone,
     provided it holds all samples; if none does, factors of small volume. With offsets, where the tip of
     the cone is unknown, and on a plane that no cone fits, the solution stays as it is.
 
@@ -47,7 +92,7 @@ def choose(R: Array, solution: FacetSolution, trust: FacetTrust) -> Choice:
     R : array (n_samples, n_channels)
         Samples, or an even selection of them.
     solution : FacetSolution
-    trust : FacetTrust
+    said : FacetTrust
         Of the same samples.
 
     Returns
@@ -55,7 +100,7 @@ def choose(R: Array, solution: FacetSolution, trust: FacetTrust) -> Choice:
     Choice
     """
     as_it_is = Choice(solution.method, solution.unmixing, solution.mixing, solution.intercept)
-    if solution.offset or float(np.min(trust.agree)) >= AGREE:
+    if solution.offset or not doubted(said):
         return as_it_is
     flat = solution.sum_to_one
     # All samples count as they are: shortened ones weigh too little for the factors.

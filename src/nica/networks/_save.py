@@ -41,6 +41,8 @@ def save(model: StreamNetwork, path: Any, **notes: str) -> None:
     counts = {name: getattr(model, name) for name in NOTES}
     if model._chosen is not None:
         counts["n_components_"] = model._chosen
+    if hasattr(model, "method_"):
+        counts["method_"] = model.method_
     if hasattr(model, "feature_names_in_"):
         counts["feature_names_in_"] = [str(name) for name in model.feature_names_in_]
     about = {
@@ -169,6 +171,11 @@ def _rebuild(model: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> StreamNe
         if not all(isinstance(v, kind) and not isinstance(v, bool) for v in values):
             raise ValueError(f"its note {name!r} is {value!r}")
         setattr(estimator, name, tuple(value) if name == "_warned" else value)
+    if "method_" in notes:
+        method = notes["method_"]
+        if method not in estimator._ways:
+            raise ValueError(f"its note 'method_' is {method!r}")
+        estimator.method_ = method
     if "feature_names_in_" in notes:
         names = notes["feature_names_in_"]
         if len(names) != estimator.n_features_in_:

@@ -47,6 +47,8 @@ class StreamNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _nonnegative = True  # whether outputs are
     _core: Network | None = None
     _chosen: int | None = None  # by n_components="auto"
+    _ways: tuple[str, ...] = ()  # in which ``method_`` may have found the outputs
+    method_: str
 
     # ------------------------------------------------------------------ learning, the public verbs
 

@@ -21,7 +21,7 @@ from nica.equations.facets_stream import (
     FacetParameters,
     facet_start,
 )
-from nica.facets import FacetSolution, solve
+from nica.facets import FacetSolution, chosen, solve
 from nica.networks import _auto
 from nica.networks._batch import BatchFit, refuse_bad
 from nica.networks._outputs import Unmixing
@@ -32,11 +32,9 @@ from nica.networks._stream import SCALARS
 from nica.networks.whitening import _view, unmix
 
 RULE = 5  #: as in core/api.hpp
+METHODS = ("facets", "auto")
 SOME = 20_000  #: samples of ``fit`` from which the network reads its averages
-SUSPECT, MORE = (
-    0.01,
-    4,
-)  #: share of outliers in a start from which so many times the starts are tried
+SUSPECT, MORE = 0.01, 4  #: share of outliers in a start from which so many more starts are tried
 POPULATED = 3  #: times d samples near a facet place it
 
 #: Arrays of the native network, and what they are called in `nica.equations.facets_stream`.
@@ -69,8 +67,10 @@ class FacetNICA(BatchFit, Unmixing):
         Whether each channel may have a constant offset: each neuron then learns an intercept.
     sum_to_one : bool
         Whether the sources are known to sum to one in each sample, such as abundances.
-    method : {"facets"}
-        How ``fit``, and the start of a stream, find the sources.
+    method : {"facets", "auto"}
+        How ``fit``, and the start of a stream, find the sources: by the likelihood of their facets; or,
+        where other fits do not find the same facets, by the smallest cone around all samples, or if noise
+        leaves none by nonnegative factors of small volume. ``method_`` tells which it was.
     n_starts : int
         Starts of the solver; the likeliest solution is kept.
     half_life : float or None
@@ -98,6 +98,8 @@ class FacetNICA(BatchFit, Unmixing):
     sigma_, tail_, spike_, outlier_ : arrays (n_components,)
         What each neuron knows of its output: noise, mean of its activity, shares of silence and outliers.
     identified_ : array of bool (n_components,)
+    method_ : {"facets", "bulk", "volume", "factors"}
+        What the last start was found by; "bulk": facets of sources that hardly come near zero.
     n_components_, n_samples_seen_, n_bad_samples_, n_iter_, n_restarts_, n_features_in_ : int
 
     See Also
@@ -116,6 +118,7 @@ class FacetNICA(BatchFit, Unmixing):
     True
     """
 
+    _ways = ("facets", "bulk", "volume", "factors")
     solver: ClassVar[str] = "batch"  # type: ignore[misc]  # of fit, always
 
     def __init__(
@@ -243,7 +246,7 @@ class FacetNICA(BatchFit, Unmixing):
     # ----------------------------------------------------------------------------------- settings
 
     def _options(self, k: int) -> Options:
-        choice(self.method, "method", ("facets",))
+        choice(self.method, "method", METHODS)
         if self.offset and self.sum_to_one:
             raise ValueError(
                 "offset=True and sum_to_one=True: an offset cannot be told from such sources"
@@ -385,12 +388,16 @@ class FacetNICA(BatchFit, Unmixing):
         self, source: Any, threads: int, n_starts: int = 0, seed: int | None = None
     ) -> FacetSolution:
         n_starts = n_starts or whole(self.n_starts, "n_starts", minimum=1)
-        return solve(
+        solution = solve(
             source, self._settings["d"], offset=bool(self.offset), sum_to_one=bool(self.sum_to_one),
             n_starts=n_starts, tol=self.tol or 0.0,
             max_passes=whole(self.max_passes, "max_passes", minimum=1),
             seed=self._seed if seed is None else seed, threads=threads, report=self._report,
         )  # fmt: skip
+        if self.method == "auto":
+            solution = chosen(source, solution, seed=self._seed, threads=threads)
+        self.method_ = solution.method
+        return solution
 
     def _take_facets(self, solution: FacetSolution, X: Array, t: float) -> None:
         """Go on from a solution; X says what the outputs are like."""
@@ -427,7 +434,7 @@ class FacetNICA(BatchFit, Unmixing):
             yield (
                 f"identified {i}",
                 f"cannot identify output {i} at sample {seen}: hardly any sample lies near its facet, so "
-                "that its source is never seen silent. Lower n_components, or use "
+                "that its source is never seen silent. Lower n_components, try method='auto', or use "
                 "nica.NICA if the sources are uncorrelated",
             )
 
