@@ -135,12 +135,18 @@ def make(
     noise: float = 0.0,
     outliers: bool = False,
     offsets: bool = False,
+    positive: bool = False,
 ) -> Mixture:
-    """Draw sources of unit variance and mix them; noise in standard deviations of a mean channel."""
+    """Draw sources of unit variance and mix them; noise in standard deviations of a mean channel.
+
+    The matrix has both signs, unless `positive`.
+    """
     S = (FAMILIES | HARD)[family](rng, n, d)
     S = S / S.std(axis=0)
     n, d = S.shape
     A = mixing(k, d, condition=float(10 ** rng.uniform(0.3, 1.3)), random_state=rng)
+    if positive:
+        A = rng.random((k, d))
     X = S @ A.T
     spread = np.sqrt(np.mean(X.var(axis=0)))
     X = X + noise * spread * rng.standard_normal(X.shape)
@@ -155,7 +161,9 @@ def make(
     return Mixture(X + offset, S, A, offset, good, facts)
 
 
-def jump(rng: Rng, d: int, k: int, before: int, after: int, family: str = "sparse") -> Mixture:
+def jump_mixture(
+    rng: Rng, d: int, k: int, before: int, after: int, family: str = "sparse"
+) -> Mixture:
     """A stream whose mixture changes once, to another of about the same size; A is the second."""
     S = FAMILIES[family](rng, before + after, d)
     S = S / S.std(axis=0)

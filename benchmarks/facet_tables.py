@@ -1,0 +1,270 @@
+"""Tables of docs/facets.md, from the figures of ``benchmarks.facets``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.facet_problems import HARD, UNCORRELATED
+from benchmarks.pages import put
+from benchmarks.tables import table
+
+DOCS = Path(__file__).parent.parent / "docs" / "facets.md"
+SHORT = 0.05  #: by so much a worst correlation may fall short of least squares with the true matrix
+WORSE = 0.01  #: by so much a mean correlation may be below NICA's
+
+Record = dict[str, Any]
+Problem = dict[str, Record]  # what each method made of it
+
+
+def problems(records: list[Record], part: str) -> list[tuple[list[Any], Problem]]:
+    """Cell and methods' figures of each problem that the oracle, if there is one, has seen."""
+    found: dict[str, tuple[list[Any], Problem]] = {}
+    for r in records:
+        if r["part"] == part:
+            name = repr((r["cell"], r["round"]))
+            found.setdefault(name, (r["cell"], {}))[1][r["method"]] = r
+    return list(found.values())
+
+
+def right(problem: Problem, method: str) -> bool:
+    return bool(problem[method]["worst"] >= problem["least squares"]["worst"] - SHORT)
+
+
+def share(found: Iterable[bool]) -> str:
+    counts = list(found)
+    return f"{sum(counts)} of {len(counts)}" if counts else "–"
+
+
+def percent(found: Iterable[bool]) -> str:
+    counts = list(found)
+    return f"{100 * np.mean(counts):.1f} %" if counts else "–"
+
+
+def whole(
+    chosen: list[tuple[list[Any], Problem]], *methods: str
+) -> list[tuple[list[Any], Problem]]:
+    """Those that all of these methods have finished."""
+    needed = {"least squares", *methods}
+    return [(cell, p) for cell, p in chosen if needed <= p.keys()]
+
+
+def families(records: list[Record]) -> str:
+    found = whole(problems(records, "families"), "NICA", "FacetNICA")
+    noises = sorted({cell[1] for cell, _ in found})
+
+    def row(name: str, chosen: list[tuple[list[Any], Problem]]) -> str:
+        cells = []
+        for noise in noises:
+            some = [p for cell, p in chosen if cell[1] == noise]
+            cells += [share(right(p, m) for p in some) for m in ("FacetNICA", "NICA")]
+        return f"| {name} | {' | '.join(cells)} |"
+
+    names = list(dict.fromkeys(cell[0] for cell, _ in found))
+    sizes = sorted({(cell[2], cell[3]) for cell, _ in found})
+    rows = [row(name, [f for f in found if f[0][0] == name]) for name in names]
+    rows += [
+        row(f"d = {d}, k = {k}", [f for f in found if (f[0][2], f[0][3]) == (d, k)])
+        for d, k in sizes
+    ]
+    rows.append(row("**all**", found))
+    head = "| right | " + " | ".join(f"noise {n:g}: FacetNICA | NICA" for n in noises) + " |"
+    plain = [p for cell, p in found if cell[0] in UNCORRELATED]
+    loss = [p["NICA"]["mean"] - p["FacetNICA"]["mean"] for p in plain]
+    text = (
+        f"FacetNICA is right in {percent(right(p, 'FacetNICA') for _, p in found)} of {len(found)} "
+        f"problems, NICA in {percent(right(p, 'NICA') for _, p in found)}. Of the {len(plain)} with "
+        f"uncorrelated sources ({', '.join(UNCORRELATED)}) FacetNICA is worse than NICA by more than "
+        f"{WORSE} in mean r in {sum(np.array(loss) > WORSE)}, by {max(loss, default=0):.3f} at most."
+    )
+    return f"{text}\n\n{table(head, rows)}"
+
+
+def selection(records: list[Record]) -> str:
+    """Every method on every kind, and how often each is right."""
+    found = problems(records, "rivals")
+    methods = [m for m in dict.fromkeys(m for _, p in found for m in p) if m != "least squares"]
+    single = [m for m in methods if m != "FacetNICA, sum_to_one"]
+    full = whole(found, *single)
+    kinds = list(dict.fromkeys(cell[0] for cell, _ in full))
+    noises = sorted({cell[1] for cell, _ in full})
+
+    def counts(name: str, keep: Callable[[list[Any]], bool]) -> str:
+        chosen = [p for cell, p in full if keep(cell)]
+        cells = [share(right(p, m) for p in chosen if m in p) for m in methods]
+        return f"| {name} | {' | '.join(cells)} |"
+
+    rows = [counts(kind, lambda cell, kind=kind: cell[0] == kind) for kind in kinds]
+    rows += [counts(f"noise {n:g}", lambda cell, n=n: cell[1] == n) for n in noises]
+    rows.append(counts("**all**", lambda cell: True))
+    seconds = [
+        f"{np.median([p[m]['seconds'] for _, p in full if m in p] or [np.nan]):.2g}"
+        for m in methods
+    ]
+    rows.append(f"| median seconds | {' | '.join(seconds)} |")
+    return table("| right | " + " | ".join(methods) + " |", rows)
+
+
+def positive(records: list[Record]) -> str:
+    methods = ("NICA", "FacetNICA", "minimum-volume NMF", "NMF")
+    found = whole(problems(records, "positive"), *methods)
+    rows = []
+    for name in dict.fromkeys(cell[0] for cell, _ in found):
+        some = [p for cell, p in found if cell[0] == name]
+        cells = [
+            f"{share(right(p, m) for p in some)} ({np.mean([p[m]['worst'] for p in some]):.3f})"
+            for m in methods
+        ]
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return table("| right (mean worst r) | " + " | ".join(methods) + " |", rows)
+
+
+def exact(records: list[Record]) -> str:
+    rows = []
+    batch, stream = (problems(records, part) for part in ("exact", "exact stream"))
+    for kind, d in dict.fromkeys((cell[0], cell[1]) for cell, _ in batch):
+        cells = []
+        for found in (batch, stream):
+            for method in ("FacetNICA", "NICA"):
+                errors = [
+                    p[method]["nmse"]
+                    for cell, p in found
+                    if (cell[0], cell[1]) == (kind, d) and method in p
+                ]
+                cells.append(f"{np.median(errors):.0e} / {max(errors):.0e}" if errors else "–")
+        rows.append(f"| {kind}, d = {d} | {' | '.join(cells)} |")
+    return table(
+        "| nMSE, median / worst | batch: FacetNICA | NICA | stream: FacetNICA | NICA |", rows
+    )
+
+
+def harm(records: list[Record]) -> str:
+    methods = ("NICA", "FacetNICA", "FacetNICA, offset")
+    found: dict[str, dict[str, Problem]] = {}
+    for r in records:
+        if r["part"] == "harm":
+            *cell, what = r["cell"]
+            same = found.setdefault(repr((cell, r["round"])), {})
+            same.setdefault(what, {})[r["method"]] = r
+    rows = []
+    for what in ("nothing", "outliers", "offsets"):
+        cells = []
+        for m in methods:
+            pairs = [
+                (one[what][m]["worst"], one["nothing"][m]["worst"])
+                for one in found.values()
+                if m in one.get(what, {}) and m in one.get("nothing", {})
+            ]
+            lost = max((b - a for a, b in pairs), default=np.nan)
+            cells.append(f"{np.mean([a for a, _ in pairs] or [np.nan]):.3f}, {lost:.3f}")
+        rows.append(f"| {what} | {' | '.join(cells)} |")
+    return table(
+        "| mean of worst r, most that one lost by it | " + " | ".join(methods) + " |", rows
+    )
+
+
+def jumps(records: list[Record]) -> str:
+    rows = []
+    found = [r for r in records if r["part"] == "jump"]
+    for cell in dict.fromkeys(tuple(r["cell"]) for r in found):
+        some = [r for r in found if tuple(r["cell"]) == cell]
+        delays = [r["delay"] for r in some if r["delay"] is not None]
+        times = [r["recovery"] for r in some if r["recovery"] is not None]
+        rows.append(
+            f"| {cell[0]}, d = {cell[1]}, k = {cell[2]} | {len(delays)} of {len(some)} | "
+            f"{_middle(delays)} | {len(times)} of {len(some)} | {_middle(times)} |"
+        )
+    quiet = [r for r in records if r["part"] == "quiet"]
+    text = ""
+    if quiet:
+        text = (
+            f"\n\nMixtures that stay: {sum(r['alarms'] for r in quiet)} alarms in "
+            f"{sum(r['samples'] for r in quiet):,} samples of {len(quiet)} streams."
+        )
+    head = (
+        "| mixture changes | alarms | samples to it, median / most | recovered | "
+        "samples to it, median / most |"
+    )
+    return table(head, rows) + text
+
+
+def _middle(values: list[float]) -> str:
+    return f"{np.median(values):.0f} / {max(values)}" if values else "–"
+
+
+def speeds(records: list[Record]) -> str:
+    rows = []
+    found = [r for r in records if r["part"] == "speed"]
+    for d in dict.fromkeys(r["cell"][1] for r in found if r["cell"][0] == "stream"):
+        some = [r for r in found if r["cell"] == ["stream", d]]
+        facets, nica = (min(r[key] for r in some) for key in ("facet_ns", "nica_ns"))
+        rows.append(f"| stream, d = k = {d} | {facets:.0f} ns per sample | {facets / nica:.2f} |")
+    for r in [
+        min(b, key=lambda r: r["wall"])
+        for b in [[r for r in found if r["cell"][0] == "batch"]]
+        if b
+    ]:
+        rows.append(
+            f"| batch, T = {r['samples']:,}, d = k = {r['cell'][1]} | {r['wall']:.2f} s, of processors "
+            f"{r['cpu']:.2f} s | {r['cpu'] / r['nica_cpu']:.2f} |"
+        )
+    return table("| what | best time | relative to NICA |", rows)
+
+
+def trust(records: list[Record]) -> str:
+    """Problems of all parts on which trust was asked: good ones are right ones."""
+    groups: dict[str, list[tuple[bool, bool]]] = {}
+    for part in ("families", "rivals"):
+        for cell, p in whole(problems(records, part), "FacetNICA"):
+            group = cell[0] if cell[0] in HARD else "families, correlated or not"
+            groups.setdefault(group, []).append((right(p, "FacetNICA"), p["FacetNICA"]["trusted"]))
+    for r in records:
+        if r["part"] == "trust":
+            good = r["worst"] >= GOOD
+            groups.setdefault(f"of Can a result be trusted?: {r['cell'][0]}", []).append(
+                (good, r["trusted"])
+            )
+    rows = []
+    everything = [pair for pairs in groups.values() for pair in pairs]
+    for name, pairs in {**groups, "**all**": everything}.items():
+        trusted = [good for good, sure in pairs if sure]
+        rows.append(
+            f"| {name} | {share(sure for good, sure in pairs if good)} | "
+            f"{share(sure for good, sure in pairs if not good)} | "
+            f"{percent(not good for good in trusted)} |"
+        )
+    return table("| kind | trusted, of good | trusted, of bad | false, of trusted |", rows)
+
+
+GOOD = 0.95  #: worst correlation of a good result where no true matrix is at hand
+
+TABLES: dict[str, tuple[tuple[str, ...], Callable[[list[Record]], str]]] = {
+    "families": (("families",), families),
+    "selection": (("rivals",), selection),
+    "positive": (("positive",), positive),
+    "exact": (("exact", "exact stream"), exact),
+    "harm": (("harm",), harm),
+    "jumps": (("jump", "quiet"), jumps),
+    "speeds": (("speed",), speeds),
+    "facet trust": (("families", "rivals", "trust"), trust),
+}
+
+
+def tables(records: list[Record], seed: int) -> dict[str, str]:
+    """The text of each table that there are figures for."""
+    parts = {r["part"] for r in records}
+    found = {name: make(records) for name, (of, make) in TABLES.items() if parts & set(of)}
+    rounds = 1 + max((r["round"] for r in records), default=-1)
+    found["measured"] = (
+        f"Seed {seed}, {len(records):,} figures, up to {rounds} problems in each cell. Times are "
+        "processor seconds of a machine on which other programs ran."
+    )
+    return found
+
+
+def write(found: dict[str, str]) -> None:
+    for name, text in found.items():
+        put(DOCS, name, text)

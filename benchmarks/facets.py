@@ -1,0 +1,262 @@
+"""How well nica.FacetNICA separates sources that depend on each other, beside all that else might.
+
+    python -m benchmarks.facets [--quick] [--seed N] [--minutes M] [--only PART,...] [--records F]
+                               [--docs]
+
+Problems of known truth (benchmarks.facet_problems), on seeds that nothing was developed on: drawn from
+the clock unless given, and printed. Round after round, each with a problem of every cell, so that a run
+that ends early (--minutes) has all of them. With --records each figure is kept as a line of JSON as soon
+as it is known, and the same command goes on where it was. --docs writes the tables of docs/facets.md.
+
+A result is right if its worst correlation with a source is at most .05 below that of least squares with
+the true matrix. Times are processor seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import facet_streams, facet_tables
+from benchmarks.facet_methods import METHODS
+from benchmarks.facet_problems import (
+    FAMILIES,
+    HARD,
+    SUM_TO_ONE,
+    Mixture,
+    figures,
+    generator,
+    make,
+    oracle,
+    oracle_nnls,
+)
+from benchmarks.problems import KINDS, UNSEEN
+
+ROUNDS, NOISES, SIZES = 10, (0.0, 0.01, 0.1), (3, 5, 10, 16)
+MIXED = ((3, 3), (3, 8), (5, 5), (5, 10), (10, 10), (10, 15))  # (d, k) of one round after another
+TRUST_KINDS = KINDS | UNSEEN
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem of a cell and the methods that try it."""
+
+    part: str
+    cell: tuple[Any, ...]
+    round: int
+    methods: tuple[str, ...]
+    run: Callable[[int, str], Record]
+
+    def key(self, method: str) -> str:
+        return json.dumps([self.part, self.cell, self.round, method])
+
+
+def judged(build: Callable[[np.random.Generator], Mixture], *words: Any) -> Callable[..., Record]:
+    """What a method makes of a problem; the problem is the same for all methods."""
+    kept: dict[int, Mixture] = {}
+
+    def run(seed: int, method: str) -> Record:
+        if seed not in kept:
+            kept[seed] = build(generator(seed, *words))
+        mixture = kept[seed]
+        d = mixture.S.shape[1]
+        start = time.process_time()
+        if method in ("least squares", "NNLS"):
+            Y, facts = (oracle if method == "least squares" else oracle_nnls)(mixture), {}
+        else:
+            Y, facts = METHODS[method](mixture.X, d)
+        seconds = time.process_time() - start
+        return {**figures(mixture, Y), "seconds": seconds, "d": d, "k": mixture.A.shape[0], **facts}
+
+    return run
+
+
+def families(i: int, quick: bool) -> Iterator[Task]:
+    """Every family at every size and noise: FacetNICA against NICA and the oracle."""
+    methods = ("least squares", "NICA", "FacetNICA")
+    sizes = SIZES[:2] if quick else SIZES
+    for family, noise, d, more in product(FAMILIES, NOISES, sizes, (0, 5)):
+        cell = (family, noise, d, d + more)
+        build = lambda rng, c=cell: make(c[0], rng, c[2], c[3], noise=c[1])  # noqa: E731
+        yield Task("families", cell, i, methods, judged(build, "families", cell, i))
+
+
+def rivals(i: int, quick: bool) -> Iterator[Task]:
+    """Every kind, hard ones too, at every noise: every method."""
+    for kind, noise in product(FAMILIES | HARD, NOISES):
+        d, k = MIXED[i % len(MIXED)]
+        if kind == "images":
+            d = min(d, 4)
+        cell = (kind, noise)
+        methods = ["least squares", "NNLS", *RIVALS]
+        if kind in SUM_TO_ONE:
+            methods.append("FacetNICA, sum_to_one")
+        build = lambda rng, c=cell, d=d, k=k: make(c[0], rng, d, k, noise=c[1])  # noqa: E731
+        yield Task("rivals", cell, i, tuple(methods), judged(build, "rivals", cell, i))
+
+
+RIVALS = (
+    "NICA", "FacetNICA", "FacetNICA, auto", "NICA, refined", "soft hinge", "minimum volume",
+    "minimum-volume NMF", "FastICA logcosh", "FastICA exp", "FastICA cube",
+)  # fmt: skip
+
+
+def positive(i: int, quick: bool) -> Iterator[Task]:
+    """Mixing without a minus, so that NMF applies."""
+    methods = ("least squares", "NICA", "FacetNICA", "minimum-volume NMF", "NMF")
+    kinds = ("sparse", "exponential", "rectified Gaussian", *SUM_TO_ONE)
+    for kind, noise in product(kinds, NOISES[:2]):
+        cell = (kind, noise)
+        build = lambda rng, c=cell: make(c[0], rng, 4, 12, noise=c[1], positive=True)  # noqa: E731
+        yield Task("positive", cell, i, methods, judged(build, "positive", cell, i))
+
+
+def exact(i: int, quick: bool) -> Iterator[Task]:
+    """Noise-free sources with zeros: how many digits are right, of all samples and of a stream's end."""
+    for kind, d in product(("sparse", "rectified Gaussian"), (3, 5, 10)):
+        cell = (kind, d)
+        build = lambda rng, c=cell: make(c[0], rng, c[1], c[1])  # noqa: E731
+        yield Task("exact", cell, i, ("NICA", "FacetNICA"), judged(build, "exact", cell, i))
+        n = 20_000 if quick else 100_000
+        stream = lambda rng, c=cell, n=n: make(c[0], rng, c[1], c[1], n)  # noqa: E731
+        run = facet_streams.tail(stream, "exact", cell, i)
+        yield Task("exact stream", cell, i, ("NICA", "FacetNICA"), run)
+
+
+def harm(i: int, quick: bool) -> Iterator[Task]:
+    """The same problem as it is, with outliers, and with an offset of each detector."""
+    for kind, (d, k) in product(("sparse", "rectified Gaussian"), ((3, 3), (5, 10))):
+        for what in ("nothing", "outliers", "offsets"):
+            cell = (kind, d, k, what)
+            methods = ("least squares", "NICA", "FacetNICA", "FacetNICA, offset")
+            build = lambda rng, c=cell: make(  # noqa: E731
+                c[0], rng, c[1], c[2], noise=0.01, outliers=c[3] == "outliers",
+                offsets=c[3] == "offsets",
+            )  # fmt: skip
+            yield Task("harm", cell, i, methods, judged(build, "harm", cell[:3], i))
+
+
+def trust(i: int, quick: bool) -> Iterator[Task]:
+    """Problems of benchmarks.trust, where everything goes wrong that can: is it known?"""
+    for kind, draw in TRUST_KINDS.items():
+        cell = (kind,)
+
+        def run(seed: int, method: str, draw: Any = draw, kind: str = kind) -> Record:
+            p = draw(generator(seed, "trust", kind, i))
+            start = time.process_time()
+            Y, facts = METHODS[method](p.X, p.n_components)
+            seconds = time.process_time() - start
+            whole = np.ones(len(p.X), bool)
+            mixture = Mixture(p.X, p.S, np.eye(1), np.zeros(1), whole)
+            if p.S.shape[1] > p.n_components:  # each output is judged by the source it resembles
+                found = figures(Mixture(p.X, Y, np.eye(1), np.zeros(1), whole), p.S)
+            elif p.S.shape[1] < p.n_components:  # an output that is no source
+                found = {"mean": 0.0, "worst": 0.0, "nmse": 1.0}
+            else:
+                found = figures(mixture, Y)
+            return {**found, "seconds": seconds, **facts}
+
+        yield Task("trust", cell, i, ("FacetNICA",), run)
+
+
+def streams(i: int, quick: bool) -> Iterator[Task]:
+    """A mixture that changes once; in the first round also one that does not, for a million samples."""
+    for family, (d, k) in product(("sparse", "rectified Gaussian"), ((3, 3), (5, 10))):
+        run = facet_streams.jump(family, d, k, i)
+        yield Task("jump", (family, d, k), i, ("FacetNICA",), run)
+    if i == 0:
+        for family, d in product(("sparse", "exponential", "rectified Gaussian"), (3, 5)):
+            run = facet_streams.quiet(family, d, 50_000 if quick else 1_000_000)
+            yield Task("quiet", (family, d), i, ("FacetNICA",), run)
+
+
+def speed(i: int, quick: bool) -> Iterator[Task]:
+    for d in (3, 10):
+        yield Task("speed", ("stream", d), i, ("both",), facet_streams.stream_speed(d, quick))
+    yield Task("speed", ("batch", 10), i, ("FacetNICA",), facet_streams.batch_speed(10, quick))
+
+
+PARTS: dict[str, Callable[[int, bool], Iterator[Task]]] = {
+    "families": families, "rivals": rivals, "positive": positive, "exact": exact, "harm": harm,
+    "trust": trust, "streams": streams, "speed": speed,
+}  # fmt: skip
+
+
+def earlier(path: Path | None) -> tuple[int | None, list[Record]]:
+    """The seed and the figures of a run that was cut off; a last line that is half written is dropped."""
+    if path is None or not path.exists():
+        return None, []
+    lines = path.read_text().split("\n")
+    if lines.pop():  # what stands behind the last end of a line
+        path.write_text("\n".join([*lines, ""]))
+    records = [json.loads(line) for line in lines]
+    return (records[0]["seed"], records[1:]) if records else (None, [])
+
+
+def measure(
+    seed: int, parts: list[str], quick: bool, until: float, done: set[str]
+) -> Iterator[Record]:
+    """Figures that are not yet known, as they come."""
+    for i in range(2 if quick else ROUNDS):
+        for task in (task for part in parts for task in PARTS[part](i, quick)):
+            for method in task.methods:
+                key = task.key(method)
+                if key in done:
+                    continue
+                if time.monotonic() > until:
+                    return
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # problems are meant to be hard
+                    found = task.run(seed, method)
+                yield {"key": key, "part": task.part, "cell": list(task.cell), "round": i,
+                       "method": method, **found}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="two rounds, small sizes")
+    parser.add_argument("--seed", type=int, help="fresh from the clock unless given")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="end after so long")
+    parser.add_argument("--only", default=",".join(PARTS), help="some of these parts")
+    parser.add_argument(
+        "--records", type=Path, help="file of the figures; an older one is gone on with"
+    )
+    parser.add_argument("--docs", action="store_true", help="write the tables of docs/facets.md")
+    a = parser.parse_args()
+    until = time.monotonic() + 60 * a.minutes
+    known, records = earlier(a.records)
+    seed = known if known is not None else a.seed if a.seed is not None else time.time_ns() % 2**31
+    if a.seed not in (None, seed):
+        parser.error(f"{a.records} is of seed {seed}, not {a.seed}: give another file")
+    print(f"seed {seed}, {len(records)} figures are known", flush=True)
+    file = a.records.open("a") if a.records else None
+    if file and known is None:
+        file.write(json.dumps({"seed": seed}) + "\n")
+    done = {record["key"] for record in records}
+    for record in measure(seed, a.only.split(","), a.quick, until, done):
+        records.append(record)
+        if file:
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+    tables = facet_tables.tables(records, seed)
+    for name, text in tables.items():
+        print(f"\n## {name}\n\n{text}")
+    if a.docs:
+        facet_tables.write(tables)
+
+
+if __name__ == "__main__":
+    main()
