@@ -199,3 +199,18 @@ def figures(mixture: Mixture, Y: Array) -> dict[str, float]:
         "worst": float(match.correlation.min()),
         "nmse": float(np.mean(match.errors / S.var(axis=0))),
     }
+
+
+def shortfall(X: Array, S: Array, Y: Array) -> float:
+    """By how much a correlation with a source is below that of the best linear unmixing, at worst.
+
+    Each output is judged by the source that it resembles; with more outputs than sources one is no
+    source at all, and falls short by 1.
+    """
+    if Y.shape[1] > S.shape[1]:
+        return 1.0
+    Y = np.nan_to_num(Y, posinf=0, neginf=0)
+    match = match_sources(Y, S, scale=True)
+    best = X @ np.linalg.lstsq(X, S, rcond=None)[0]
+    possible = match_sources(S, best, scale=True).correlation[match.permutation]
+    return float(np.max(possible - match.correlation))

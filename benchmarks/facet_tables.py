@@ -223,7 +223,7 @@ def trust(records: list[Record]) -> str:
             groups.setdefault(group, []).append((right(p, "FacetNICA"), p["FacetNICA"]["trusted"]))
     for r in records:
         if r["part"] == "trust":
-            good = r["worst"] >= GOOD
+            good = r["shortfall"] <= SHORT
             groups.setdefault(f"of Can a result be trusted?: {r['cell'][0]}", []).append(
                 (good, r["trusted"])
             )
@@ -238,8 +238,6 @@ def trust(records: list[Record]) -> str:
         )
     return table("| kind | trusted, of good | trusted, of bad | false, of trusted |", rows)
 
-
-GOOD = 0.95  #: worst correlation of a good result where no true matrix is at hand
 
 TABLES: dict[str, tuple[tuple[str, ...], Callable[[list[Record]], str]]] = {
     "families": (("families",), families),

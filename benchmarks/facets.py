@@ -38,6 +38,7 @@ from benchmarks.facet_problems import (
     make,
     oracle,
     oracle_nnls,
+    shortfall,
 )
 from benchmarks.problems import KINDS, UNSEEN
 
@@ -157,15 +158,7 @@ def trust(i: int, quick: bool) -> Iterator[Task]:
             start = time.process_time()
             Y, facts = METHODS[method](p.X, p.n_components)
             seconds = time.process_time() - start
-            whole = np.ones(len(p.X), bool)
-            mixture = Mixture(p.X, p.S, np.eye(1), np.zeros(1), whole)
-            if p.S.shape[1] > p.n_components:  # each output is judged by the source it resembles
-                found = figures(Mixture(p.X, Y, np.eye(1), np.zeros(1), whole), p.S)
-            elif p.S.shape[1] < p.n_components:  # an output that is no source
-                found = {"mean": 0.0, "worst": 0.0, "nmse": 1.0}
-            else:
-                found = figures(mixture, Y)
-            return {**found, "seconds": seconds, **facts}
+            return {"shortfall": shortfall(p.X, p.S, Y), "seconds": seconds, **facts}
 
         yield Task("trust", cell, i, ("FacetNICA",), run)
 
