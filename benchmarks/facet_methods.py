@@ -36,8 +36,8 @@ def facets(**options: Any) -> Method:
     return run
 
 
-def unmixed(method: Callable[..., Any], **options: Any) -> Method:
-    return lambda X, d: (np.asarray(method(X, d, random_state=0, **options).transform(X)), {})
+def smallest(method: Callable[..., Any], **options: Any) -> Method:
+    return lambda X, d: (np.maximum(method(X, d, **options).Y, 0), {})
 
 
 def fast_ica(contrast: str) -> Method:
@@ -63,9 +63,9 @@ METHODS: dict[str, Method] = {
     "FacetNICA, sum_to_one": facets(sum_to_one=True),
     "FacetNICA, auto": facets(method="auto"),
     "NICA, refined": refined,
-    "soft hinge": unmixed(offline.soft_hinge),
-    "minimum volume": unmixed(offline.minimum_volume),
-    "minimum-volume NMF": unmixed(offline.minimum_volume_nmf),
+    "soft hinge": smallest(offline.soft_hinge),
+    "minimum volume": smallest(offline.minimum_volume),
+    "minimum-volume NMF": smallest(offline.minimum_volume_nmf),
     "FastICA logcosh": fast_ica("logcosh"),
     "FastICA exp": fast_ica("exp"),
     "FastICA cube": fast_ica("cube"),

@@ -9,7 +9,8 @@ neuron is at zero most of the time.
 
 What is realistic: rates (0.2 per second at 30 frames a second), decay (0.7 s), overlap, photon noise and the
 haze. What is not: nothing moves, nothing bleaches, and neurons fire independently. Co-active neurons are
-correlated, and beyond a correlation of about 0.3 the method is the wrong one; :func:`nica.diagnose` would say so.
+correlated, and beyond a correlation of about 0.3 the method is the wrong one; :func:`nica.diagnose` would say so,
+and :doc:`plot_coactive` has another.
 """
 
 import matplotlib.pyplot as plt

@@ -8,7 +8,8 @@ mark different kinds of cells, the mixture itself tells the spillover.
 
 What is realistic: spillover of a few to forty percent, log-normal brightness, autofluorescence, detector
 noise. What is not: markers here are independent, and one in three cells carries each. Co-expressed markers
-(correlation 0.9) are beyond this method, and the diagnosis says *doubtful* or *failed* then.
+(correlation 0.9) are beyond this method, and the diagnosis says *doubtful* or *failed* then; see
+:class:`nica.FacetNICA` for milder correlation.
 """
 
 import matplotlib.pyplot as plt
