@@ -14,6 +14,7 @@ from nica import plotting
 from nica.datasets import mixing, rectified_gaussian
 
 OUT = Path(__file__).parent / "_static"
+BAR = "|-|,widthA=0,widthB=0.4"  #: an inhibiting end
 N = 4000
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
@@ -45,7 +46,7 @@ def panel(ax, S, title, colour):
     triangle(ax, CORNERS, "--", color="0.2", linewidth=0.9)
     r = nica.metrics.match_sources(S, model.transform(S @ A.T), scale=True).correlation.min()
     ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.15, 1.0))
-    ax.set_title(f"{title}\nworst r = {r:.2f}", size=9)
+    ax.set_title(f"{title}\nworst r = {r:.2f}", size=9, loc="center")
     ax.set_axis_off()
 
 
@@ -54,9 +55,9 @@ def idea(plt):
     rng = np.random.default_rng(0)
     kinds = {
         "independent, often zero": nica.datasets.sparse_exponential(N, 3, random_state=rng),
-        "correlated (.8), often zero": rectified_gaussian(N, 3, correlation=0.85, random_state=rng),
+        "correlated, often zero": rectified_gaussian(N, 3, correlation=0.6, random_state=rng),
         "sum to one": rng.dirichlet([0.5, 0.5, 0.5], N),
-        "never near zero": 0.35 + rng.random((N, 3)),
+        "never near zero": 0.5 + rng.random((N, 3)) + rng.random((N, 1)),
     }
     figure, axes = plt.subplots(1, 4, figsize=(11, 3), layout="constrained")
     colour = plotting.colors(1)[0]
@@ -86,52 +87,47 @@ def arrow(ax, start, end, colour, bend=0.0, style="-|>", width=1.1, dashes="-"):
 
 
 def network(plt):
-    """Channels, whitening without centring, frozen start, outputs with lateral synapses."""
-    figure, ax = plt.subplots(figsize=(9.5, 4.6), layout="constrained")
+    """Channels, as many numbers as sources, and outputs that act on each other."""
+    figure, ax = plt.subplots(figsize=(9.5, 4.4), layout="constrained")
     blue, red = plotting.colors(2)
     ink, soft = "0.15", "0.45"
-    rows = (1.3, 0.0, -1.3)
-    for i, y in enumerate(rows, start=1):
+    channels, rows = (1.95, 0.65, -0.65, -1.95), (1.3, 0.0, -1.3)
+    for i, y in enumerate(channels, start=1):
         neuron(ax, (0, y), f"$x_{i}$", ink)
-        neuron(ax, (2.2, y), f"$z_{i}$", ink)
-        neuron(ax, (5.2, y), f"$y_{i}$", blue)
         for other in rows:
             arrow(ax, (0, y), (2.2, other), soft, width=0.7)
-            arrow(ax, (2.2, y), (5.2, other), blue, width=0.7)
-    for i, y in enumerate((2.75, -2.75), start=1):
-        neuron(ax, (2.2, y), f"$g_{i}$", ink)
-    arrow(ax, (2.2, 1.3), (2.2, 2.75), soft, bend=0.25)
-    arrow(ax, (2.2, 2.75), (2.2, 1.3), red, bend=0.25, style="|-|,widthA=0,widthB=0.5")
-    arrow(ax, (2.2, -1.3), (2.2, -2.75), soft, bend=0.25)
-    arrow(ax, (2.2, -2.75), (2.2, -1.3), red, bend=0.25, style="|-|,widthA=0,widthB=0.5")
-    bars = {"style": "|-|,widthA=0,widthB=0.5", "width": 1.6}
+    for i, y in enumerate(rows, start=1):
+        neuron(ax, (2.2, y), f"$z_{i}$", ink)
+        neuron(ax, (4.2, y), f"$y_{i}$", blue)
+        arrow(ax, (2.2, y), (4.2, y), blue)
+    arrow(ax, (2.2, 1.3), (0, 1.95), red, bend=0.45, style=BAR, dashes="--")
     for a, b in ((0, 1), (1, 2), (0, 2)):
-        bend = 0.45 if b - a == 1 else 0.7
-        arrow(ax, (5.2, rows[a]), (5.2, rows[b]), red, bend=-bend, **bars)
-        arrow(ax, (5.2, rows[b]), (5.2, rows[a]), red, bend=bend, **bars)
-    neuron(ax, (3.7, -2.75), "1", ink)
+        bend = 0.35 if b - a == 1 else 0.6
+        arrow(ax, (4.2, rows[b]), (4.2, rows[a]), red, bend=bend, style=BAR, width=1.4)
+        arrow(ax, (4.2, rows[a]), (4.2, rows[b]), red, bend=-bend - 0.15, style=BAR, width=1.4)
+    neuron(ax, (3.2, -2.4), "1", ink)
     for y in rows:
-        arrow(ax, (3.7, -2.75), (5.2, y), soft, bend=0.15, width=0.7, dashes="--")
-    neuron(ax, (5.2, 2.75), "$s$", red)
-    ax.text(5.6, 2.75, "$s=\\sum_j y_j^2/m_j$: the one scalar that all synapses\nL divide by; a diffuse"
-            " signal, not a synapse", va="center", color=red, size=9)  # fmt: skip
+        arrow(ax, (3.2, -2.4), (4.2, y), soft, bend=0.2, width=0.7, dashes="--")
+    neuron(ax, (4.9, 2.4), "$s$", red)
     notes = (
-        (1.1, 1.95, "$F$", soft), (3.7, 1.75, "$W$, frozen", blue), (6.45, 0.0, "$L$", red),
-        (2.75, 2.75, "interneurons", soft), (3.0, -3.2, "intercept, with offset=True", soft),
+        (1.0, 0.0, "$F$", soft), (0.75, 2.55, "$G$: what is predicted\nis no news", red),
+        (5.45, 0.0, "$L$", red), (2.0, -2.85, "$b$: intercepts", soft),
+        (5.25, 2.4, "$s=\\sum_j y_j^2/m_j$ divides all changes of L:\nthe one signal that is not local",
+         red),
     )  # fmt: skip
     for x, y, text, colour in notes:
         ax.text(x, y, text, color=colour, size=9, va="center")
     ax.text(
-        7.0, 0.0,
-        "each output neuron keeps, of itself:\n"
-        "  $\\mu,\\ \\sigma,\\ \\pi,\\ \\varepsilon$: its tail, noise, silence, outliers\n"
-        "  $m=\\langle|y|\\rangle$: its level\n"
-        "  $\\kappa=\\langle\\sigma^2 w\\rangle$: its gain\n"
-        "and sends through all its synapses\n"
-        "  $\\psi(y)$: what its likelihood wants",
+        6.0, -0.3,
+        "each output neuron knows, of itself,\n"
+        "  $\\sigma,\\ \\mu,\\ \\pi,\\ \\varepsilon$: noise, tail, silence, outliers\n"
+        "  $m=\\langle y^2\\rangle$: its mean square\n"
+        "  $\\kappa=\\langle\\sigma^2 w\\rangle$: its curvature\n"
+        "and changes its synapses by\n"
+        "  $c\\propto\\sigma^2\\psi(y)/\\kappa$, times $y_j/m_j$ of the sender",
         va="center", size=9, color=ink,
     )  # fmt: skip
-    ax.set(xlim=(-0.4, 10.6), ylim=(-3.5, 3.2), aspect="equal")
+    ax.set(xlim=(-0.4, 9.6), ylim=(-3.0, 3.0), aspect="equal")
     ax.set_axis_off()
     return figure
 
