@@ -16,7 +16,7 @@ BEFORE, AFTER, CHUNK = 20_000, 10_000, 10
 WINDOW, RECOVERED = 500, 0.01  # samples; squared error per variance that counts as recovered
 
 Record = dict[str, Any]
-MODELS = {"NICA": nica.NICA, "FacetNICA": nica.FacetNICA}
+NAMES = ("NICA", "FacetNICA")
 
 
 def tail(build: Callable[[Rng], Mixture], *words: Any) -> Callable[..., Record]:
@@ -25,7 +25,7 @@ def tail(build: Callable[[Rng], Mixture], *words: Any) -> Callable[..., Record]:
     def run(seed: int, method: str) -> Record:
         mixture = build(generator(seed, "stream", *words))
         start = time.process_time()
-        Y = MODELS[method](mixture.S.shape[1], random_state=0).separate(mixture.X)
+        Y = getattr(nica, method)(mixture.S.shape[1], random_state=0).separate(mixture.X)
         seconds = time.process_time() - start
         last = slice(-(len(Y) // 10), None)
         end = Mixture(
@@ -95,10 +95,10 @@ def stream_speed(d: int, quick: bool) -> Callable[..., Record]:
     def run(seed: int, method: str) -> Record:
         n = 50_000 if quick else 200_000
         X = make("sparse", generator(seed, "speed", d), d, d, n, noise=0.01).X
-        best = dict.fromkeys(MODELS, np.inf)
+        best = dict.fromkeys(NAMES, np.inf)
         for _ in range(3):
-            for name, build in MODELS.items():
-                model = build(d, random_state=0).partial_fit(X[: n // 4])
+            for name in NAMES:
+                model = getattr(nica, name)(d, random_state=0).partial_fit(X[: n // 4])
                 start = time.process_time()
                 model.partial_fit(X[n // 4 :])
                 took = (time.process_time() - start) / (n - n // 4)

@@ -1,7 +1,7 @@
 """How well nica.FacetNICA separates sources that depend on each other, beside all that else might.
 
-    python -m benchmarks.facets [--quick] [--seed N] [--minutes M] [--only PART,...] [--records F]
-                               [--docs]
+    python -m benchmarks.facets [--quick] [--seed N] [--minutes M] [--only PART,...]
+                               [--methods NAME;...] [--records F] [--docs]
 
 Problems of known truth (benchmarks.facet_problems), on seeds that nothing was developed on: drawn from
 the clock unless given, and printed. Round after round, each with a problem of every cell, so that a run
@@ -199,14 +199,14 @@ def earlier(path: Path | None) -> tuple[int | None, list[Record]]:
 
 
 def measure(
-    seed: int, parts: list[str], quick: bool, until: float, done: set[str]
+    seed: int, parts: list[str], methods: list[str], quick: bool, until: float, done: set[str]
 ) -> Iterator[Record]:
     """Figures that are not yet known, as they come."""
     for i in range(2 if quick else ROUNDS):
         for task in (task for part in parts for task in PARTS[part](i, quick)):
             for method in task.methods:
                 key = task.key(method)
-                if key in done:
+                if key in done or (methods and method not in methods):
                     continue
                 if time.monotonic() > until:
                     return
@@ -240,7 +240,8 @@ def main() -> None:
     if file and known is None:
         file.write(json.dumps({"seed": seed}) + "\n")
     done = {record["key"] for record in records}
-    for record in measure(seed, a.only.split(","), a.quick, until, done):
+    methods = [name for name in a.methods.split(";") if name]
+    for record in measure(seed, a.only.split(","), methods, a.quick, until, done):
         records.append(record)
         if file:
             file.write(json.dumps(record) + "\n")
