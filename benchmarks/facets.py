@@ -225,6 +225,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="fresh from the clock unless given")
     parser.add_argument("--minutes", type=float, default=np.inf, help="end after so long")
     parser.add_argument("--only", default=",".join(PARTS), help="some of these parts")
+    parser.add_argument("--methods", default="", help="some of the methods, with semicolons")
     parser.add_argument(
         "--records", type=Path, help="file of the figures; an older one is gone on with"
     )
