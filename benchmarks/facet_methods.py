@@ -27,11 +27,7 @@ def refined(X: Array, d: int) -> tuple[Array, dict[str, Any]]:
 def facets(**options: Any) -> Method:
     def run(X: Array, d: int) -> tuple[Array, dict[str, Any]]:
         model = nica.FacetNICA(d, random_state=0, **options).fit(X)
-        facts = {
-            "identified": bool(np.all(model.identified_)),
-            "trusted": bool(model.trust_.trusted),
-        }
-        return model.transform(X), facts
+        return model.transform(X), {"identified": bool(np.all(model.identified_))}
 
     return run
 
