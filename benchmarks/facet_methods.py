@@ -10,6 +10,8 @@ from sklearn.decomposition import NMF, FastICA
 
 import nica
 from nica import offline
+from nica.batch import ArraySource
+from nica.facets import choose, solve, trust
 
 Array = np.ndarray
 Method = Callable[[Array, int], tuple[Array, dict[str, Any]]]
@@ -30,6 +32,19 @@ def facets(**options: Any) -> Method:
         return model.transform(X), {"identified": bool(np.all(model.identified_))}
 
     return run
+
+
+def chosen(X: Array, d: int) -> tuple[Array, dict[str, Any]]:
+    """Facets, unless fits of parts or with other assumptions disagree: then a small volume."""
+    solution = solve(ArraySource(X, 1), d)
+    choice = choose(X, solution, trust(X, solution))
+    return np.maximum(X @ choice.unmixing.T + choice.intercept, 0), {"chosen": choice.method}
+
+
+def diagnosed(X: Array, d: int) -> tuple[Array, dict[str, Any]]:
+    """FacetNICA, and whether the diagnosis believes it."""
+    model = nica.FacetNICA(d, random_state=0).fit(X)
+    return model.transform(X), {"trusted": nica.diagnose(X, model=model).verdict == "OK"}
 
 
 def smallest(method: Callable[..., Any], **options: Any) -> Method:
@@ -57,7 +72,8 @@ METHODS: dict[str, Method] = {
     "FacetNICA": facets(),
     "FacetNICA, offset": facets(offset=True),
     "FacetNICA, sum_to_one": facets(sum_to_one=True),
-    "FacetNICA, auto": facets(method="auto"),
+    "facets, or a choice": chosen,
+    "FacetNICA, diagnosed": diagnosed,
     "NICA, refined": refined,
     "soft hinge": smallest(offline.soft_hinge),
     "minimum volume": smallest(offline.minimum_volume),
