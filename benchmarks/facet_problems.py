@@ -161,9 +161,7 @@ def make(
     return Mixture(X + offset, S, A, offset, good, facts)
 
 
-def jump_mixture(
-    rng: Rng, d: int, k: int, before: int, after: int, family: str = "sparse"
-) -> Mixture:
+def jump(rng: Rng, d: int, k: int, before: int, after: int, family: str = "sparse") -> Mixture:
     """A stream whose mixture changes once, to another of about the same size; A is the second."""
     S = FAMILIES[family](rng, before + after, d)
     S = S / S.std(axis=0)

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.facet_problems import HARD, UNCORRELATED
+from benchmarks.facet_problems import UNCORRELATED
 from benchmarks.pages import put
 from benchmarks.tables import table
 
 DOCS = Path(__file__).parent.parent / "docs" / "facets.md"
 SHORT = 0.05  #: by so much a worst correlation may fall short of least squares with the true matrix
-ASKED = "FacetNICA, diagnosed"
 WORSE = 0.01  #: by so much a mean correlation may be below NICA's
 
 Record = dict[str, Any]
@@ -91,7 +90,7 @@ def selection(records: list[Record]) -> str:
     """Every method on every kind, and how often each is right."""
     found = problems(records, "rivals")
     names = dict.fromkeys(m for _, p in found for m in p)
-    methods = [m for m in names if m not in ("least squares", ASKED)]
+    methods = [m for m in names if m != "least squares"]
     single = [m for m in methods if m != "FacetNICA, sum_to_one"]
     full = whole(found, *single)
     kinds = list(dict.fromkeys(cell[0] for cell, _ in full))
@@ -129,21 +128,14 @@ def positive(records: list[Record]) -> str:
 
 def exact(records: list[Record]) -> str:
     rows = []
-    batch, stream = (problems(records, part) for part in ("exact", "exact stream"))
-    for kind, d in dict.fromkeys((cell[0], cell[1]) for cell, _ in batch):
+    found = problems(records, "exact")
+    for cell in dict.fromkeys(tuple(cell) for cell, _ in found):
         cells = []
-        for found in (batch, stream):
-            for method in ("FacetNICA", "NICA"):
-                errors = [
-                    p[method]["nmse"]
-                    for cell, p in found
-                    if (cell[0], cell[1]) == (kind, d) and method in p
-                ]
-                cells.append(f"{np.median(errors):.0e} / {max(errors):.0e}" if errors else "–")
-        rows.append(f"| {kind}, d = {d} | {' | '.join(cells)} |")
-    return table(
-        "| nMSE, median / worst | batch: FacetNICA | NICA | stream: FacetNICA | NICA |", rows
-    )
+        for method in ("FacetNICA", "NICA"):
+            errors = [p[method]["nmse"] for c, p in found if tuple(c) == cell and method in p]
+            cells.append(f"{np.median(errors):.0e}, {max(errors):.0e}" if errors else "–")
+        rows.append(f"| {cell[0]}, d = {cell[1]} | {' | '.join(cells)} |")
+    return table("| median and largest error | FacetNICA | NICA |", rows)
 
 
 def harm(records: list[Record]) -> str:
@@ -171,68 +163,26 @@ def harm(records: list[Record]) -> str:
     )
 
 
-def jumps(records: list[Record]) -> str:
-    rows = []
-    found = [r for r in records if r["part"] == "jump"]
-    for cell in dict.fromkeys(tuple(r["cell"]) for r in found):
-        some = [r for r in found if tuple(r["cell"]) == cell]
-        delays = [r["delay"] for r in some if r["delay"] is not None]
-        times = [r["recovery"] for r in some if r["recovery"] is not None]
-        rows.append(
-            f"| {cell[0]}, d = {cell[1]}, k = {cell[2]} | {len(delays)} of {len(some)} | "
-            f"{_middle(delays)} | {len(times)} of {len(some)} | {_middle(times)} |"
-        )
-    quiet = [r for r in records if r["part"] == "quiet"]
-    text = ""
-    if quiet:
-        text = (
-            f"\n\nMixtures that stay: {sum(r['alarms'] for r in quiet)} alarms in "
-            f"{sum(r['samples'] for r in quiet):,} samples of {len(quiet)} streams."
-        )
-    head = (
-        "| mixture changes | alarms | samples to it, median / most | recovered | "
-        "samples to it, median / most |"
-    )
-    return table(head, rows) + text
-
-
-def _middle(values: list[float]) -> str:
-    return f"{np.median(values):.0f} / {max(values)}" if values else "–"
-
-
 def speeds(records: list[Record]) -> str:
     rows = []
     found = [r for r in records if r["part"] == "speed"]
-    for d in dict.fromkeys(r["cell"][1] for r in found if r["cell"][0] == "stream"):
-        some = [r for r in found if r["cell"] == ["stream", d]]
-        facets, nica = (min(r[key] for r in some) for key in ("facet_ns", "nica_ns"))
-        rows.append(f"| stream, d = k = {d} | {facets:.0f} ns per sample | {facets / nica:.2f} |")
-    for r in [
-        min(b, key=lambda r: r["wall"])
-        for b in [[r for r in found if r["cell"][0] == "batch"]]
-        if b
-    ]:
-        rows.append(
-            f"| batch, T = {r['samples']:,}, d = k = {r['cell'][1]} | {r['wall']:.2f} s, of processors "
-            f"{r['cpu']:.2f} s | {r['cpu'] / r['nica_cpu']:.2f} |"
-        )
-    return table("| what | best time | relative to NICA |", rows)
+    for method in dict.fromkeys(r["method"] for r in found):
+        some = [r for r in found if r["method"] == method]
+        wall, cpu = (min(r[key] for r in some) for key in ("wall", "seconds"))
+        n, d = some[0]["cell"]
+        rows.append(f"| {method}, T = {n:,}, d = k = {d} | {wall:.2f} | {cpu:.2f} |")
+    return table("| best time of a fit | seconds | of processors |", rows)
 
 
 def trust(records: list[Record]) -> str:
-    """Problems of all parts on which trust was asked: good ones are right ones."""
+    """Good are results that fall hardly short; trusted those of which the diagnosis says OK."""
     groups: dict[str, list[tuple[bool, bool]]] = {}
-    for cell, p in whole(problems(records, "rivals"), ASKED):
-        group = cell[0] if cell[0] in HARD else "families, correlated or not"
-        groups.setdefault(group, []).append((right(p, ASKED), p[ASKED]["trusted"]))
     for r in records:
         if r["part"] == "trust":
-            good = r["shortfall"] <= SHORT
-            groups.setdefault(f"of Can a result be trusted?: {r['cell'][0]}", []).append(
-                (good, r["trusted"])
-            )
-    rows = []
+            pair = (r["shortfall"] <= SHORT, r["trusted"])
+            groups.setdefault(r["cell"][0], []).append(pair)
     everything = [pair for pairs in groups.values() for pair in pairs]
+    rows = []
     for name, pairs in {**groups, "**all**": everything}.items():
         trusted = [good for good, sure in pairs if sure]
         rows.append(
@@ -247,11 +197,10 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[list[Record]], str]]] = {
     "families": (("families",), families),
     "selection": (("rivals",), selection),
     "positive": (("positive",), positive),
-    "exact": (("exact", "exact stream"), exact),
+    "exact": (("exact",), exact),
     "harm": (("harm",), harm),
-    "jumps": (("jump", "quiet"), jumps),
     "speeds": (("speed",), speeds),
-    "facet trust": (("rivals", "trust"), trust),
+    "facet trust": (("trust",), trust),
 }
 
 
