@@ -90,7 +90,7 @@ def judged(build: Callable[[np.random.Generator], Mixture], *words: Any) -> Call
 def families(i: int, quick: bool) -> Iterator[Task]:
     """Every family at every size and noise: FacetNICA against NICA and the oracle."""
     sizes = [d for d in SIZES if d <= (5 if quick else LARGE if i >= LARGE_ROUNDS else np.inf)]
-    for family, noise, d, more in product(FAMILIES, NOISES, sizes, (0, 5)):
+    for d, more, family, noise in product(sizes, (0, 5), FAMILIES, NOISES):
         cell = (family, noise, d, d + more)
         rival = () if family in SUM_TO_ONE else ("NICA",)  # which takes long over these, in vain
         methods = ("least squares", "FacetNICA", *rival)
