@@ -10,8 +10,6 @@ from sklearn.decomposition import NMF, FastICA
 
 import nica
 from nica import offline
-from nica.batch import ArraySource
-from nica.facets import choose, solve, trust
 
 Array = np.ndarray
 Method = Callable[[Array, int], tuple[Array, dict[str, Any]]]
@@ -32,13 +30,6 @@ def facets(**options: Any) -> Method:
         return model.transform(X), {"identified": bool(np.all(model.identified_))}
 
     return run
-
-
-def chosen(X: Array, d: int) -> tuple[Array, dict[str, Any]]:
-    """Facets, unless fits of parts or with other assumptions disagree: then a small volume."""
-    solution = solve(ArraySource(X, 1), d)
-    choice = choose(X, solution, trust(X, solution))
-    return np.maximum(X @ choice.unmixing.T + choice.intercept, 0), {"chosen": choice.method}
 
 
 def diagnosed(X: Array, d: int) -> tuple[Array, dict[str, Any]]:
@@ -72,7 +63,7 @@ METHODS: dict[str, Method] = {
     "FacetNICA": facets(),
     "FacetNICA, offset": facets(offset=True),
     "FacetNICA, sum_to_one": facets(sum_to_one=True),
-    "facets, or a choice": chosen,
+    "FacetNICA, auto": facets(method="auto"),
     "FacetNICA, diagnosed": diagnosed,
     "NICA, refined": refined,
     "soft hinge": smallest(offline.soft_hinge),

@@ -113,7 +113,7 @@ def rivals(i: int, quick: bool) -> Iterator[Task]:
 
 
 RIVALS = (
-    "NICA", "FacetNICA", "facets, or a choice", "NICA, refined",
+    "NICA", "FacetNICA", "FacetNICA, auto", "NICA, refined",
     "soft hinge", "minimum volume", "minimum-volume NMF", "FastICA logcosh", "FastICA exp",
     "FastICA cube",
 )  # fmt: skip
