@@ -13,7 +13,7 @@ namespace NICA_VARIANT {
 
 template <int width> class FacetNetwork final : public Network {
   public:
-    explicit FacetNetwork(const Config& c)
+    NICA_RARE explicit FacetNetwork(const Config& c)
         : config(c), d(c.d), k(c.k), lanes(A::lanes(c.d)), tilts(c.k > c.d && c.whiten), gain(k), last(k),
           x_bar(k), x(k), e(k), p(k),
           push(k), F(d, k), Ft(k, d), G(k, d), S(d, d), R(d, d), K(d, d), N(d, d), Nt(d, d), polished(d, d),
@@ -45,8 +45,7 @@ template <int width> class FacetNetwork final : public Network {
             } else {
                 settle(sample);
                 if (out) emit(out);
-                if (now.repeats < config.idle && (poor ? judge<true>(sample, same) : judge<false>(sample, same)))
-                    outcome.event = held_enough;
+                if (now.repeats < config.idle && judge(sample, same)) outcome.event = held_enough;
             }
             outcome.rows = row + 1;
         }
@@ -63,7 +62,7 @@ template <int width> class FacetNetwork final : public Network {
         }
     }
 
-    int fields(Field* out) override {
+    NICA_RARE int fields(Field* out) override {
         int n = 0;
         out[n++] = F.field("w_hx");
         out[n++] = K.field("lateral");
@@ -103,7 +102,7 @@ template <int width> class FacetNetwork final : public Network {
 
     void resize_held(long rows) override { held.make_room(rows); }
 
-    void restored(bool derived) override {
+    NICA_RARE void restored(bool derived) override {
         if (!derived) {
             const Field from = K.field("");
             invert_lateral(from);
@@ -115,7 +114,7 @@ template <int width> class FacetNetwork final : public Network {
         prepare();
     }
 
-    double residual() override {
+    NICA_RARE double residual() override {
         double worst = identity_error(K.field(""), N.field(""));
         if (tilts) worst = larger(worst, identity_error(F.field(""), G.field("")));
         return worst;
@@ -173,8 +172,9 @@ template <int width> class FacetNetwork final : public Network {
         for (int i = 0; i < d; ++i) out[i] = larger(y[i], 0) * scale[i];
     }
 
-    // Who is responsible for each output, and all that is learned from it. True: enough is held.
-    template <bool with_bulk> bool judge(const double* sample, bool same) {
+    // Who is responsible for each output: running averages, and what synapses are to learn. How much of an
+    // outlier the sample is.
+    template <bool with_bulk> double respond() {
         double s = config.offset;
         Lane far = {}, squares = {};
         for (int q = 0; q < lanes; ++q) {
@@ -183,9 +183,9 @@ template <int width> class FacetNetwork final : public Network {
             squares += y.q[q] * part;
         }
         s += sum(squares);
-        const double eta = watch.rate, g = watch.taken;
+        const double eta = watch.rate;
         // While learning is suspended nothing below is kept but who is an outlier.
-        const double kept = now.suspended != 0 ? 0 : g;
+        const double kept = now.suspended != 0 ? 0 : watch.taken;
         for (int q = 0; q < lanes; ++q) {
             const Lane keep = kept * real.q[q];
             const Lane Y = y.q[q];
@@ -202,9 +202,16 @@ template <int width> class FacetNetwork final : public Network {
             kappa.q[q] += keep * (w - kappa.q[q]);
             far = larger(far, j.r2 * real.q[q]);
         }
+        now.poison += 0 * s;
         double outlying = 0;
         for (int i = 0; i < width; ++i) outlying = larger(outlying, far[i]);
-        now.poison += 0 * s;
+        return outlying;
+    }
+
+    // All that is learned from a sample. True: enough is held.
+    bool judge(const double* sample, bool same) {
+        double outlying = poor ? respond<true>() : respond<false>();
+        const double g = watch.taken;
         const double weight = tilts ? predict(outlying) : 1;
         if (now.suspended != 0) {
             now.far += outlying > 0.5;
@@ -247,7 +254,7 @@ template <int width> class FacetNetwork final : public Network {
     }
 
     // What layer 1 predicts of the sample, p = G z, and how much it may learn from what is left, e.
-    NICA_INLINE double predict(double& outlying) {
+    double predict(double& outlying) {
         G.times(z, p);
         double squares = 0, size = 0;
         for (int j = 0; j < k; ++j) {
@@ -269,7 +276,7 @@ template <int width> class FacetNetwork final : public Network {
     }
 
     // G += a e (R z)T; F and S follow exactly, because GT e = 0.
-    NICA_INLINE void tilt(double weight) {
+    void tilt(double weight) {
         const double a = weight * watch.slow;
         S.times(v, Sv);
         double squares = 0;
@@ -288,7 +295,7 @@ template <int width> class FacetNetwork final : public Network {
     }
 
     // Every few samples: parameters from their averages; K_ii = 1 again, and N its inverse, by a step of Newton's.
-    void upkeep() {
+    NICA_RARE void upkeep() {
         const Lane one = Lane{} + 1.0;
         for (int q = 0; q < lanes; ++q) {
             floor.q[q] = larger(floor.q[q] * blur_kept, Lane{} + blur_least);
@@ -317,7 +324,7 @@ template <int width> class FacetNetwork final : public Network {
     }
 
     // A step of Newton's towards N = 1/K, or all of it; the largest entry of |I - K N| before a step.
-    double polish() {
+    NICA_RARE double polish() {
         double worst = 0;
         for (int j = 0; j < d; ++j) {  // column j of 2 I - K N
             for (int q = 0; q < lanes; ++q) {
@@ -339,7 +346,7 @@ template <int width> class FacetNetwork final : public Network {
     }
 
     // F := the pseudoinverse of G
-    void follow() {
+    NICA_RARE void follow() {
         Matrix gram(d, d);
         for (int i = 0; i < d; ++i)
             for (int j = 0; j < d; ++j) {
@@ -359,13 +366,13 @@ template <int width> class FacetNetwork final : public Network {
         Ft.transposed(F);
     }
 
-    void invert_lateral(const Field& from) {
+    NICA_RARE void invert_lateral(const Field& from) {
         double* work = static_cast<double*>(std::malloc(sizeof(double) * 2 * d * d));
         invert(from, N.field(""), work);
         std::free(work);
     }
 
-    void renew_rates() {
+    NICA_RARE void renew_rates() {
         watch.taken = larger(config.share_minimum, 1 / (now.t + 10));
         watch.slow = larger(config.rate_minimum, 1 / now.t);
         watch.rate = larger(0.5 * config.share_minimum, config.separation_a / (1 + now.t / config.separation_b));
@@ -382,7 +389,7 @@ template <int width> class FacetNetwork final : public Network {
     }
 
     // What judge() needs of the parameters.
-    void prepare() {
+    NICA_RARE void prepare() {
         for (int q = 0; q < lanes; ++q) {
             const Lane one = Lane{} + 1.0;
             rows[q] = FacetConstants<Lane>(

@@ -72,7 +72,7 @@ template <int width> struct Aligned {
             for (int j = 0; j < columns; ++j)
                 for (int p = 0; p < step; ++p) column(j)[p] += u.q[p] * v[j];
         }
-        void transposed(const Matrix& from) {
+        NICA_RARE void transposed(const Matrix& from) {
             for (int i = 0; i < this->n; ++i)
                 for (int j = 0; j < columns; ++j) at(i, j) = const_cast<Matrix&>(from).at(j, i);
         }

@@ -49,7 +49,7 @@ template <class Lane> struct FacetConstants {
 template <class Lane, bool with_bulk> struct FacetJudgement {
     Lane p, r0, r1, r2, r3, a, u, h, off;
 
-    FacetJudgement(Lane y, const FacetConstants<Lane>& c) {
+    NICA_INLINE FacetJudgement(Lane y, const FacetConstants<Lane>& c) {
         a = y * c.by_sigma;
         u = a - c.ratio;
         const Lane e0 = exponential(-0.5 * a * a);
