@@ -168,6 +168,7 @@ def run(arguments: list[str], ends: tuple[Connection | None, ...]) -> None:
             end.close()
     sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
     sys.argv = ["nica", "separate", *arguments]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background ignores
     main_of_nica()
 
 
