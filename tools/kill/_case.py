@@ -8,7 +8,6 @@ import json
 import multiprocessing
 import os
 import random
-import shutil
 import signal
 import sys
 import threading
@@ -174,8 +173,11 @@ def run(arguments: list[str], ends: tuple[Connection | None, ...]) -> None:
 
 def feed(lines: Connection, source: Path) -> None:
     """Send the lines."""
-    with contextlib.suppress(OSError), open(source, "rb") as file, open(lines.fileno(), "wb") as to:
-        shutil.copyfileobj(file, to)
+    with contextlib.suppress(OSError), open(source, "rb") as file:
+        while data := file.read(1 << 20):
+            while data:
+                data = data[os.write(lines.fileno(), data) :]
+    lines.close()
 
 
 def take(end: Connection, into: list[bytes]) -> None:
