@@ -140,6 +140,18 @@ def test_no_facet_of_the_hard_cone_can_be_better_alone(affine):
     assert (X @ found.unmixing.T).min() > -1e-7
 
 
+@pytest.mark.parametrize("dense", [False, True])
+def test_many_samples_are_held_though_only_some_are_looked_at(dense):
+    rng = np.random.default_rng(5)
+    S = rng.exponential(size=(30_000, 4))
+    S = S if dense else S * (rng.random(S.shape) < 0.5)
+    X = S @ rng.normal(size=(5, 4)).T
+    found = minimum_volume(X, 4)
+    assert found.converged
+    assert (X @ found.unmixing.T).min() > -1e-8
+    assert match_sources(S, found.Y, scale=True).error < (1e-5 if dense else 1e-12)
+
+
 def test_slack_and_outliers_let_samples_out():
     S, _, X = mixture(4, 2000, 3, 5, noise=0.01)
     with pytest.warns(ConvergenceWarning, match="no cone holds all samples|are still outside"):

@@ -25,7 +25,7 @@ from nica.facets._trust import AGREE, FacetTrust, trust
 
 Array = NDArray[np.float64]
 
-TOL, STEPS = 1e-9, 500  #: of the cone
+TOL, STEPS = 1e-9, 1000  #: of the cone
 PLATEAU, ITERATIONS = 1e-4, 1000  #: of the factors
 UNEXPLAINED = 0.1  #: noise of a facet that the channels do not show
 DESCRIBED, STEADY, LEAST = (

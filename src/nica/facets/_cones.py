@@ -15,6 +15,7 @@ TAU = 3.0  #: right most often over all kinds of sources and noise: see docs/api
 STRICT = 2.0  #: price of a sample outside; multipliers of samples of unit size are at most 1
 FINE = 0.1  #: blur from which on all samples are looked at
 ENOUGH = 5000  #: samples, of which some facets were found before
+OUTSIDE = 1e-9  #: of its size, that a sample must be outside to be looked at too
 ROUNDS = 5  #: most times that outliers are chosen anew
 
 
@@ -84,12 +85,7 @@ def hard_cone(
     B, _, n_iter, converged = _rough(Z, B, mean, tau, affine, max_iter)
     inside = _inmost(Z @ B.T, len(Z) - int(outliers * len(Z)))
     for _ in range(ROUNDS):
-        kept = Z[inside]
-        size = np.maximum((kept @ B.T).mean(axis=1), 1e-6)
-        B, _, steps, converged = blurred_hinge(
-            kept / size[:, None], B, mean, STRICT * len(kept),
-            affine=affine, slack=slack / size, blur=FINE, tol=tol, max_iter=max_iter - n_iter,
-        )  # fmt: skip
+        B, steps, converged = _around(Z[inside], B, mean, slack, affine, tol, max_iter - n_iter)
         n_iter += steps
         before, inside = inside, _inmost(Z @ B.T, len(inside))
         if np.array_equal(inside, before):
@@ -115,6 +111,32 @@ def _rough(Z: Array, B: Array, mean: Array, tau: float, affine: bool, max_iter: 
         Z[:: max(1, len(Z) // ENOUGH)], B, mean, tau,
         affine=affine, blur=1.0, tol=FINE, max_iter=max_iter,
     )  # fmt: skip
+
+
+def _around(
+    Z: Array, B: Array, mean: Array, slack: float, affine: bool, tol: float, max_iter: int
+) -> tuple[Array, int, bool]:
+    """The cone around all of these samples, from those that are nearest to its facets."""
+    size = np.maximum((Z @ B.T).mean(axis=1), 1e-6)
+    margin = (Z @ B.T + slack) / size[:, None]
+    work = np.arange(len(Z))
+    if len(Z) > 2 * ENOUGH:  # some from everywhere, and those nearest to each facet
+        nearest = np.argpartition(margin, ENOUGH // len(B), axis=0)[: ENOUGH // len(B)]
+        work = np.union1d(work[:: len(Z) // ENOUGH], nearest)
+    n_iter = 0
+    while True:
+        B, _, steps, converged = blurred_hinge(
+            Z[work] / size[work, None], B, mean, STRICT * len(work),
+            affine=affine, slack=slack / size[work], blur=FINE, tol=tol, max_iter=max_iter - n_iter,
+        )  # fmt: skip
+        n_iter += steps
+        lowest = ((Z @ B.T + slack) / size[:, None]).min(axis=1)
+        lowest[work] = 0.0
+        out = np.flatnonzero(lowest < -OUTSIDE)
+        if not converged or len(out) == 0:
+            return B, n_iter, converged
+        out = out[np.argsort(lowest[out])[:ENOUGH]]
+        work = np.union1d(work, out)
 
 
 def _inmost(Y: Array, count: int) -> NDArray[np.intp]:

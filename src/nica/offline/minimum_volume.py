@@ -164,7 +164,7 @@ def minimum_volume(
     sum_to_one: bool = False,
     start: ArrayLike | None = None,
     tol: float = 1e-9,
-    max_iter: int = 500,
+    max_iter: int = 1000,
 ) -> MinimumVolume:
     r"""Find the smallest cone around all samples, or all but a stated share.
 
@@ -199,7 +199,7 @@ def minimum_volume(
         Unmixing matrix to begin with; None for `successive_projection` and `soft_hinge`.
     tol : float, default=1e-9
         Stop when the blur raises the penalty by less than this.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Most Newton steps, of all rounds together.
 
     Returns
