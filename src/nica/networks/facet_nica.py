@@ -315,6 +315,7 @@ class FacetNICA(BatchFit, Unmixing):
         if np.max(solution.outlier) > SUSPECT:  # outliers, or a wrong solution: look at more starts
             other = self._solve(source, threads, MORE * self.n_starts, self._seed + 1)
             solution = min(solution, other, key=lambda found: found.loss)
+            self.method_ = solution.method
         self._starts += 1
         self._take_facets(solution, held, float(max(len(held), self._settings["hold"])))
 
