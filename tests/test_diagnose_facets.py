@@ -1,9 +1,13 @@
 """Verdicts on solutions of FacetNICA, and the hint to use it."""
 
+import json
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import nica
+from nica.cli import app
 from nica.datasets import mixing, rectified_gaussian, sparse_uniform
 
 
@@ -70,3 +74,33 @@ def test_it_is_not_advised_where_nothing_is_wrong_or_it_would_not_do_either():
     assert "uncorrelated sources" not in nica.diagnose(good, 3).assumptions
     dense = mixed(4 + np.random.default_rng(0).normal(size=(3000, 3)), 6, 0)
     assert "uncorrelated sources" not in nica.diagnose(dense, 3).assumptions
+
+
+def test_a_refined_nica_is_judged_by_its_facets():
+    X = mixed(rectified_gaussian(4000, 3, correlation=0.6, random_state=0), 6, 0)
+    plain = nica.NICA(3, solver="batch", random_state=0).fit(X)
+    found = nica.diagnose(X, model=plain)
+    assert found.verdict != "OK"
+    assert "nica.FacetNICA" in found.assumptions["uncorrelated sources"]
+    refined = nica.NICA(3, solver="batch", refine="facets", random_state=0).fit(X)
+    assert nica.diagnose(X, model=refined).verdict == "OK"
+
+
+def test_the_command_line_separates_by_facets(tmp_path):
+    X = mixed(rectified_gaussian(4000, 3, correlation=0.6, random_state=0), 6, 0)
+    np.save(tmp_path / "x.npy", X)
+    run = ["separate", str(tmp_path / "x.npy"), "-n", "3", "-o", str(tmp_path / "y.npy"), "--json"]
+    done = CliRunner().invoke(app, [*run, "--facets", "--frozen"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["verdict"]["verdict"] == "OK"
+    Y = np.load(tmp_path / "y.npy")
+    assert np.array_equal(Y, nica.FacetNICA(3, random_state=0).fit(X).transform(X))
+    refused = CliRunner().invoke(app, [*run, "--facets", "--alpha", "2"])
+    assert refused.exit_code == 1
+    assert "FacetNICA has no alpha: leave --alpha out" in refused.output
+    assert CliRunner().invoke(app, [*run, "--offset"]).exit_code == 2
+    advised = CliRunner().invoke(app, run)
+    assert (
+        "nica.FacetNICA"
+        in json.loads(advised.stdout)["verdict"]["assumptions"]["uncorrelated sources"]
+    )

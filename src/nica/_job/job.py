@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nica.networks import NICA, load
+from nica.networks import NICA, FacetNICA, load
 from nica.networks._save import rich
 from nica.networks._stream import StreamNetwork
 from nica.streams import Chunks, Sink, open_chunks, open_sink
 
 MODES = ("stream", "frozen", "apply")
+KINDS = {"NICA": NICA, "FacetNICA": FacetNICA}
 HEAD = 1 << 16  #: bytes of a file by which it is known again
 
 
@@ -32,8 +33,10 @@ class Job:
         Outputs as emitted; outputs of the weights at the end of learning; a saved model, unchanged.
     passes : int or None
         With "frozen": times to go over the source in its order; None learns as ``fit`` does.
+    kind : {"NICA", "FacetNICA"}
+        Which network, if no model is given.
     parameters : dict
-        Of `nica.NICA`, as plain values.
+        Of that network, as plain values.
     reading : dict
         Options of `open_chunks`.
     to : str or None
@@ -48,6 +51,7 @@ class Job:
     out: str = "-"
     mode: str = "stream"
     passes: int | None = None
+    kind: str = "NICA"
     parameters: dict[str, Any] = field(default_factory=dict)
     reading: dict[str, Any] = field(default_factory=dict)
     to: str | None = None
@@ -117,7 +121,14 @@ class Job:
     def network(self) -> StreamNetwork:
         """The network to begin with."""
         if self.model is None:
-            return NICA(**{name: rich(value) for name, value in self.parameters.items()})
+            known = KINDS[self.kind]().get_params()
+            for name in self.parameters:
+                if name not in known:
+                    raise ValueError(f"{self.kind} has no {name}: leave {name}= out")
+            new: StreamNetwork = KINDS[self.kind](
+                **{name: rich(value) for name, value in self.parameters.items()}
+            )
+            return new
         network: StreamNetwork = load(self.model)
         own = {
             name: self.parameters[name] for name in ("on_bad", "missing") if name in self.parameters

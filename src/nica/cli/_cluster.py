@@ -12,7 +12,7 @@ from nica.cli._console import err, fail, out
 
 
 def separate_on(
-    scheduler: str, source: list[str], to_file: str, network: dict[str, Any],
+    scheduler: str, source: list[str], to_file: str, facets: bool, network: dict[str, Any],
     reading: dict[str, Any], save: str | None, others: list[str], quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Fit on all of one file, separate it with the weights that came of it, say what was done."""
@@ -21,10 +21,11 @@ def separate_on(
     if len(source) != 1 or "-" in (*source, to_file):
         raise typer.BadParameter("--scheduler needs one file IN and -o OUT.zarr, no pipes")
     try:
-        from nica.networks import NICA
+        from nica.networks import NICA, FacetNICA
         from nica.scale import separate_store
 
-        model = NICA(**{"random_state": 0, "verbose": int(not quiet), **network, "solver": "batch"})
+        given = {"random_state": 0, "verbose": int(not quiet), **network}
+        model = FacetNICA(**given) if facets else NICA(**{**given, "solver": "batch"})
         facts = separate_store(
             model, source[0], to_file, scheduler=scheduler,
             **{name: reading[name] for name in ("path", "columns") if name in reading},

@@ -13,6 +13,7 @@ HOW = "How to separate"
 LASTING = "Long runs"
 TELL = "What to tell"
 NETWORK = "The network (names and defaults of nica.NICA)"
+FACETS = "Sources that are correlated or sum to one (nica.FacetNICA)"
 
 
 def _formats(incomplete: str) -> list[str]:
@@ -173,3 +174,17 @@ Solver = Annotated[
 ]
 Starts = Annotated[int | None, _text(NETWORK, "N", "Of --solver batch: random starts.")]
 Shuffle = Annotated[bool | None, _flag(NETWORK, "Of --frozen: permute samples, or do not.")]
+Refine = Annotated[
+    str | None, _text(NETWORK, "facets", "Of --frozen: polish without decorrelating.")
+]
+
+Facets = Annotated[
+    bool,
+    _flag(FACETS, "Find the facets of the samples' cone instead of decorrelating.", "--facets"),
+]
+Offset = Annotated[bool, _flag(FACETS, "Channels may have constant offsets.", "--offset")]
+SumToOne = Annotated[bool, _flag(FACETS, "Sources are known to sum to one.", "--sum-to-one")]
+Method = Annotated[
+    str | None,
+    _text(FACETS, "auto", "A small volume, where facets cannot be trusted.", "--method"),
+]

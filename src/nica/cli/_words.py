@@ -10,10 +10,10 @@ NAMES = {
     "n_components": "-n", "random_state": "--seed",
 }  # fmt: skip
 OPTIONS = (
-    "n_components", "n_whitened", "n_interneurons", "alpha", "whitening_rate", "separation_rate",
+    "n_components", "n_whitened", "n_interneurons", "whitening_rate", "separation_rate",
     "dynamics", "max_sweeps", "dynamics_tol", "start", "flip_silent", "half_life", "tol", "max_passes",
     "shuffle", "random_state", "format", "columns", "path", "header", "delimiter", "decimal", "comment",
-    "model", "passes", "solver", "n_starts",
+    "model", "passes", "solver", "n_starts", "refine", "method", "alpha", "missing",
 )  # fmt: skip
 
 

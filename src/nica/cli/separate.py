@@ -22,6 +22,7 @@ Separate mixed nonnegative sources: a column of outputs for each, in any file or
   nica separate big.npy -n 3 -o out.npy --checkpoint run.st
   nica separate --resume run.st
   nica separate new.csv --model model.st --apply -o out.csv
+  nica separate spectra.csv -n 4 --facets --sum-to-one --frozen -o shares.csv
   nica separate big.zarr -n 10 -o sources.zarr --scheduler tcp://host:8786
 
 Each output is, by default, the one that the network emitted before it learned from that sample: the \
@@ -83,6 +84,11 @@ def separate(
     shuffle: o.Shuffle = None,
     solver: o.Solver = None,
     n_starts: o.Starts = None,
+    refine: o.Refine = None,
+    facets: o.Facets = False,
+    offset: o.Offset = False,
+    sum_to_one: o.SumToOne = False,
+    method: o.Method = None,
 ) -> None:
     """Separate a file or pipe (see HELP)."""
     if frozen and apply:
@@ -91,6 +97,8 @@ def separate(
         raise typer.BadParameter("--passes needs --frozen")
     if apply and model is None and resume is None:
         raise typer.BadParameter("--apply needs --model FILE")
+    if not facets and (offset or sum_to_one or method is not None):
+        raise typer.BadParameter("--offset, --sum-to-one and --method need --facets")
     if not source and resume is None:
         raise typer.BadParameter("say what to separate: nica separate IN -n 3 -o OUT")
     try:
@@ -103,7 +111,8 @@ def separate(
             "start": start, "flip_silent": flip_silent, "half_life": half_life,
             "on_bad": "skip" if skip_bad else None, "missing": missing, "tol": tol,
             "max_passes": max_passes, "shuffle": shuffle, "solver": solver, "n_starts": n_starts,
-            "n_jobs": jobs if solver == "batch" else None, "random_state": seed,
+            "n_jobs": jobs if solver == "batch" else None, "random_state": seed, "refine": refine,
+            "offset": offset or None, "sum_to_one": sum_to_one or None, "method": method,
         }  # fmt: skip
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
@@ -119,7 +128,7 @@ def separate(
         from nica.cli._cluster import separate_on
 
         separate_on(
-            scheduler, source or [], to_file, _given(network), _given(reading), save,
+            scheduler, source or [], to_file, facets, _given(network), _given(reading), save,
             [name for name, value in others.items() if value], quiet, as_json,
         )  # fmt: skip
         return
@@ -128,6 +137,7 @@ def separate(
         "out": None if to_file == "-" else os.path.abspath(to_file),
         "mode": "frozen" if frozen else "apply" if apply else None,
         "passes": passes,
+        "kind": "FacetNICA" if facets else None,
         "parameters": _given(network),
         "reading": _given(reading),
         "to": to,

@@ -23,7 +23,7 @@ from nica.facets._compare import agreement
 from nica.networks._settings import cores
 
 if TYPE_CHECKING:
-    from nica.networks import FacetNICA
+    from nica.networks import NICA, FacetNICA
 
 Array = NDArray[np.float64]
 
@@ -94,14 +94,15 @@ LIMITS = {
 
 
 def judge_facets(
-    X: Array, model: FacetNICA, seed: int
+    X: Array, model: FacetNICA | NICA, seed: int
 ) -> tuple[tuple[Signal, ...], tuple[Source, ...], Array]:
     """Signals, sources and linear outputs of unit variance."""
     d = len(model.unmixing_)
-    u = X @ model.unmixing_.T + model.intercept_
+    u = X @ model.unmixing_.T + getattr(model, "intercept_", 0.0)
     u /= np.maximum(u.std(axis=0), 1e-300)
     solution = solve(
-        ArraySource(X, 1), d, offset=model.offset, sum_to_one=model.sum_to_one,
+        ArraySource(X, 1), d, offset=getattr(model, "offset", False),
+        sum_to_one=getattr(model, "sum_to_one", False),
         start=model.unmixing_, seed=seed,
     )  # fmt: skip
     there = X @ solution.unmixing.T + solution.intercept
@@ -175,8 +176,8 @@ def would_do(X: Array, d: int, seed: int) -> str | None:
     if abs(r[i, j]) < CORRELATED:
         return None
     return (
-        f"sources look correlated (two of them with r = {r[i, j]:.2f}), and nica.FacetNICA, which does "
-        "not mind, finds all of them in every half of the samples: use it instead"
+        f"sources look correlated (two of them with r = {r[i, j]:.2f}), and nica.FacetNICA (--facets), "
+        "which does not mind, finds all of them in every half of the samples: use it instead"
     )
 
 
@@ -184,4 +185,4 @@ def is_facets(model: Any) -> bool:
     """Whether a model is judged by its facets."""
     from nica.networks import FacetNICA
 
-    return isinstance(model, FacetNICA)
+    return isinstance(model, FacetNICA) or getattr(model, "refine", None) == "facets"

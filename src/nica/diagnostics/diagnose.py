@@ -16,6 +16,7 @@ from nica.diagnostics._intake import Intake, enough, take
 from nica.diagnostics._measure import measure
 from nica.diagnostics._verdict import doubts, judge
 from nica.diagnostics.diagnosis import MEANINGS, Diagnosis
+from nica.networks import NICA
 from nica.networks._missing import filled
 from nica.networks._samples import infers
 from nica.networks._settings import whole
@@ -43,7 +44,7 @@ def diagnose(
         estimate of `nica.estimate_n_components`.
     model : fitted estimator, default=None
         Diagnose the solution of this model, with copies of it for the other fits; None fits `nica.NICA`,
-        and says so if `nica.FacetNICA` would do where that has failed. With
+        and says so if `nica.FacetNICA` would do where NICA does not. With
         ``missing="infer"`` a model fills the gaps of X first.
     random_state : int, default=0
         Seed of the fits and of the random halves.
@@ -101,7 +102,7 @@ def _diagnose(X: Any, n_components: int | str | None, model: Any, random_state: 
     signals, sources = judge(measures, rank, d, k)
     verdict = worst(signals)
     assumptions = doubts(signals)
-    if verdict != OK and model is None:
+    if verdict != OK and (model is None or isinstance(model, NICA)):
         assumptions |= _other_method(intake, d, random_state)
     return Diagnosis(
         verdict, MEANINGS[verdict], d, intake.n_samples, len(intake.X), k, signals, sources,
