@@ -31,6 +31,7 @@ myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 2
 exclude_patterns = ["_build", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
 nitpicky = False
+highlight_language = "none"  # of blocks that say none, which are commands
 
 # `make links` asks for every address in the pages; those of this machine's own live view it leaves out.
 linkcheck_ignore = [r"http://127\.0\.0\.1.*"]

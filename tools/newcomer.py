@@ -104,7 +104,7 @@ def main() -> None:
         clock.run("`git clone`", ["git", "clone", "-q", ROOT, "nica"], folder)
         clone = folder / "nica"
         readme = (clone / "README.md").read_text(encoding="utf-8")
-        install = first(r"^(pip install \.)$", readme, "pip install .")
+        install = first(r"^(pip install \.)(?: +#|$)", readme, "pip install .")
         example = first(r"```python\n(.*?)```", readme, "an example")
         separate = first(r"^(nica separate mix\.csv .*?)(?: +#|$)", readme, "nica separate")
         read = readme[: readme.index(separate) + len(separate)]
