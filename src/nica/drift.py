@@ -137,7 +137,13 @@ def estimate_drift(
 
 
 def number_of_sources(X: Array, n_components: int | str | None) -> int:
-    """What is asked for; None is the number of channels, "auto" what they show."""
+    """What is asked for; None is the number of channels, "auto" what they show.
+
+    Examples
+    --------
+    >>> number_of_sources(np.ones((10, 4)), None)
+    4
+    """
     if n_components is None:
         return len(X.T)
     if n_components == "auto":
