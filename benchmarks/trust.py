@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import nica
+from benchmarks.pages import put
 from benchmarks.problems import KINDS, UNSEEN, Problem, rank_problem, truth
 from nica.datasets import mixing, natural_scenes, sparse_uniform
 from nica.datasets.images import _patch
@@ -199,10 +200,11 @@ def report(found: dict[str, Any]) -> str:
                 else "Kinds never looked at before"
             )
             parts += [
-                f"**{title}** ({s['problems']} problems): OK is said of {bad[0]} of {bad[1]} bad results "
-                f"({100 * bad[0] / max(bad[1], 1):.1f} %), of {good[0]} of {good[1]} good ones "
-                f"({100 * good[0] / max(good[1], 1):.0f} %); failed is said of {failed[0]} good ones "
-                f"({100 * failed[0] / max(good[1], 1):.1f} %).",
+                f"**{title}** ({s['problems']} problems, as many of each): OK is said of {bad[0]} of "
+                f"{bad[1]} bad results ({100 * bad[0] / max(bad[1], 1):.1f} %), of {good[0]} of {good[1]} "
+                f"good ones ({100 * good[0] / max(good[1], 1):.0f} %); failed is said of {failed[0]} good ones "
+                f"({100 * failed[0] / max(good[1], 1):.1f} %). In the table are all {s['drawn']} "
+                f"that were drawn: kinds with bad results went on until they had {BAD} of them.",
                 "", table(s), "",
             ]  # fmt: skip
     if "ranks" in found:
@@ -294,12 +296,8 @@ def main() -> None:
     if a.out:
         a.out.write_text(json.dumps(found, indent=1))
     if a.docs:
-        before, rest = DOCS.read_text().split("<!-- measured -->\n")
-        after = rest.split("<!-- /measured -->")[1]
-        DOCS.write_text(f"{before}<!-- measured -->\n{text}<!-- /measured -->{after}")
-        before, rest = README.read_text().split("<!-- trust -->\n")
-        after = rest.split("<!-- /trust -->")[1]
-        README.write_text(f"{before}<!-- trust -->\n{short(found)}<!-- /trust -->{after}")
+        put(DOCS, "measured", text.rstrip())
+        put(README, "trust", short(found).rstrip("\n"))
 
 
 if __name__ == "__main__":
