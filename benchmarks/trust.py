@@ -202,8 +202,8 @@ def report(found: dict[str, Any]) -> str:
             false, said = 100 * bad[0] / max(bad[1], 1), 100 * good[0] / max(good[1], 1)
             parts += [
                 f"**{title}** ({s['problems']} problems, as many of each): OK is said of {bad[0]} of "
-                f"{bad[1]} bad results ({false:.1f} %), of {good[0]} of {good[1]} good ones ({said:.0f} %); "
-                f"failed is said of {failed[0]} good ones "
+                f"{bad[1]} bad results ({false:.1f} %), of {good[0]} of {good[1]} good ones ({said:.0f} "
+                f"%); failed is said of {failed[0]} good ones "
                 f"({100 * failed[0] / max(good[1], 1):.1f} %). In the table are all {s['drawn']} "
                 f"that were drawn: kinds with bad results went on until they had {BAD} of them.",
                 "", table(s), "",
