@@ -115,12 +115,13 @@ def speed(rows: int) -> dict[str, float]:
         (100_000, 10)
     )
     nica.diagnose(X[:1000], 5)
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
+    times, busy = [], []
+    for _ in range(9):
+        start, used = time.perf_counter(), time.process_time()
         nica.diagnose(X, 5)
         times.append(time.perf_counter() - start)
-    found = {"1e5 x 10, d = 5": min(times)}
+        busy.append(time.process_time() - used)
+    found = {"1e5 x 10, d = 5": min(times), "the same, processor time of all cores": min(busy)}
     with tempfile.NamedTemporaryFile(suffix=".npy") as file:
         big = np.lib.format.open_memmap(file.name, "w+", np.float64, (rows, 3))
         part = (
