@@ -51,7 +51,8 @@ clean:
 	rm -rf .venv build dist docs/_build docs/gallery nica-demo.html .coverage htmlcov \
 		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
-.venv/ready: tools/make-venv
+# Made once: a change of the tool is no reason to fetch everything again (make clean is).
+.venv/ready: | tools/make-venv
 	@tools/make-venv .venv
 
 # .venv/has-EXTRA: nica is installed as it stands, with that extra of pyproject.toml.
