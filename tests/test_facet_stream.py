@@ -381,6 +381,20 @@ def test_attributes_and_the_way_back(make):
         assert_close(model.inverse_transform(linear), X, 1e-8)
 
 
+def test_the_way_back_where_sources_sum_to_one():
+    """Samples lie on a plane beside the origin, and come back there; its corners are the mixing."""
+    rng = np.random.default_rng(2)
+    S, A = rng.dirichlet([0.4] * 3, 4000), rng.normal(size=(5, 3))
+    X = S @ A.T
+    for learn in ("fit", "partial_fit"):
+        model = getattr(FacetNICA(3, sum_to_one=True, random_state=0), learn)(X)
+        Y = X @ model.unmixing_.T + model.intercept_
+        assert_close(model.inverse_transform(Y), X, 1e-8)
+        corners = np.abs(np.corrcoef(model.mixing_.T, A.T)[:3, 3:])
+        assert np.max(corners, axis=1).min() > 0.999
+        assert match_sources(S, model.transform(X)).correlation.min() > 0.99
+
+
 def test_bad_samples_are_refused_or_skipped(make):
     X = stream()[:300]
     bad = X.copy()

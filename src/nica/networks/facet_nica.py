@@ -8,14 +8,12 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from nica._core import Network
 from nica.batch import ArraySource, BadSampleError
 from nica.equations.facets import Row
 from nica.equations.facets_stream import (
-    BLUR_MOST,
     FIRST_RATE,
     SLOWING,
     FacetParameters,
@@ -24,18 +22,16 @@ from nica.equations.facets_stream import (
 from nica.facets import FacetSolution, chosen, solve
 from nica.networks import _auto
 from nica.networks._batch import BatchFit, refuse_bad
-from nica.networks._outputs import Unmixing
+from nica.networks._facet_outputs import FacetOutputs, populated
 from nica.networks._samples import Array
 from nica.networks._settings import Options, choice, cores, options, whole
 from nica.networks._settling import FEW
 from nica.networks._stream import SCALARS
-from nica.networks.whitening import _view, unmix
 
 RULE = 5  #: as in core/api.hpp
 METHODS = ("facets", "auto")
 SOME = 20_000  #: samples of ``fit`` from which the network reads its averages
 SUSPECT, MORE = 0.01, 4  #: share of outliers in a start from which so many more starts are tried
-POPULATED = 3  #: times d samples near a facet place it
 
 #: Arrays of the native network, and what they are called in `nica.equations.facets_stream`.
 ARRAYS = {
@@ -46,7 +42,7 @@ ARRAYS = {
 }  # fmt: skip
 
 
-class FacetNICA(BatchFit, Unmixing):
+class FacetNICA(BatchFit, FacetOutputs):
     r"""Nonnegative sources that may be correlated, by the facets of the cone that their mixtures fill.
 
     For mixtures x = A s of sources s >= 0 that come near zero now and then, in any combination: they may
@@ -151,97 +147,6 @@ class FacetNICA(BatchFit, Unmixing):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    # ------------------------------------------------------------------------ what it has learned
-
-    @property
-    def intercept_(self) -> Array:
-        """What is added to ``unmixing_ @ x``; zeros unless there are offsets or sources sum to one."""
-        state = self._ready().get_state()
-        return _view(_scaled(state, state["intercept"])[:, 0])
-
-    @property
-    def mixing_(self) -> Array:
-        """Estimate of the mixing matrix A (n_channels, n_components)."""
-        return self._back(self._ready().get_state())[0]
-
-    @property
-    def w_yy_(self) -> Array:
-        """Lateral weights (n_components, n_components), zero on the diagonal."""
-        lateral = self._ready().get_state()["lateral"]
-        np.fill_diagonal(lateral, 0.0)
-        return _view(lateral)
-
-    @property
-    def sigma_(self) -> Array:
-        """Noise of each output (n_components,)."""
-        return self._known("sigma")
-
-    @property
-    def tail_(self) -> Array:
-        """Mean of each output where it is active (n_components,)."""
-        return self._known("mu")
-
-    @property
-    def spike_(self) -> Array:
-        """Share of the samples in which each source is silent (n_components,)."""
-        return _view(self._ready().get_state()["spike"][:, 0])
-
-    @property
-    def outlier_(self) -> Array:
-        """Share of the samples that each neuron takes for outliers (n_components,)."""
-        return _view(self._ready().get_state()["outlier"][:, 0])
-
-    @property
-    def identified_(self) -> NDArray[np.bool_]:
-        """Whether samples near its facet place each output: it is silent at times, noise is small."""
-        state = self._ready().get_state()
-        quiet = state["sigma"].ravel() < 0.999 * BLUR_MOST * state["mu"].ravel()
-        return np.asarray(_populated(state) & quiet)
-
-    @property
-    def n_restarts_(self) -> int:
-        """How often a stream has started again, because its mixture had changed."""
-        self._state()
-        return max(self._starts - 1, 0)
-
-    def inverse_transform(self, Y: Any) -> Array:
-        """Mixtures that the sources Y make.
-
-        Parameters
-        ----------
-        Y : array-like (n_samples, n_components)
-
-        Returns
-        -------
-        X : array (n_samples, n_channels)
-        """
-        mixing, rest = self._back(self._ready().get_state())
-        return unmix(self, Y, mixing, "n_components", rest)
-
-    def _known(self, name: str) -> Array:
-        state = self._ready().get_state()
-        return _view((state[name] * state["scale"])[:, 0])
-
-    def _unmixing(self, state: dict[str, Array]) -> Array:
-        return _scaled(state, state["w_hx"]) * state["gain"].ravel()
-
-    def _back(self, state: dict[str, Array]) -> tuple[Array, Array]:
-        """Mixing matrix and offset: X = Y @ mixing.T + offset."""
-        gain = state["gain"].ravel()
-        back = np.linalg.pinv(state["w_hx"]) @ (state["lateral"] / state["scale"].ravel())
-        back /= gain[:, np.newaxis]
-        if not (self.offset or self.sum_to_one):
-            return back, np.zeros(len(gain))
-        mean, B = state["x_bar"].ravel() / gain, self._unmixing(state)
-        b = _scaled(state, state["intercept"])[:, 0]
-        rest = mean - back @ (B @ mean + b)
-        if not self.sum_to_one:
-            return back, rest
-        # The weighted sum of the outputs that is always one carries the offset.
-        plane = np.column_stack([B / np.max(np.abs(B)), b])
-        ones = np.linalg.pinv(plane)[-1]
-        return back + np.outer(rest, ones), np.zeros(len(gain))
 
     # ----------------------------------------------------------------------------------- settings
 
@@ -431,23 +336,10 @@ class FacetNICA(BatchFit, Unmixing):
                 f"suspended learning before sample {seen}: too many samples are outliers. If the mixture "
                 "has changed it will start again by itself",
             )
-        for i in np.flatnonzero(~_populated(self._state())):
+        for i in np.flatnonzero(~populated(self._state())):
             yield (
                 f"identified {i}",
                 f"cannot identify output {i} at sample {seen}: hardly any sample lies near its facet, so "
                 "that its source is never seen silent. Lower n_components, try method='auto', or use "
                 "nica.NICA if the sources are uncorrelated",
             )
-
-
-def _scaled(state: dict[str, Array], columns: Array) -> Array:
-    """What layer 2 makes of columns of layer 1, in the scale of the outputs."""
-    return np.asarray(state["scale"] * np.linalg.solve(state["lateral"], columns), np.float64)
-
-
-def _populated(state: dict[str, Array]) -> NDArray[np.bool_]:
-    """Whether samples enough lie near the facet of each output."""
-    now = dict(zip(SCALARS, state["scalars"].ravel().tolist(), strict=True))
-    taken = state["watch"].ravel()[5]
-    near = state["n0"].ravel() * min(now["t"], 1 / taken)
-    return np.asarray(near >= POPULATED * len(near))
