@@ -28,6 +28,7 @@ class LayeredNetwork(StreamNetwork):
 
     _whiten = True
     _separate = True
+    _rehearses = True  # whether the samples that it started from have more to teach
     _how_to_whiten = "Whiten the input first (nica.OnlineWhitening), or use nica.NICA"
 
     @property
@@ -129,7 +130,8 @@ class LayeredNetwork(StreamNetwork):
         other.__setstate__(self.__getstate__())
         other._start_from(held)
         assert other._core is not None
-        other._core.run(held, None)
+        if self._rehearses:
+            other._core.run(held, None)
         return other._core
 
     # --------------------------------------------------------------------------------------- settling

@@ -8,9 +8,8 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
-from nica._core import Network
 from nica.batch import ArraySource, BadSampleError
 from nica.equations.facets import Row
 from nica.equations.facets_stream import (
@@ -26,7 +25,6 @@ from nica.networks._facet_outputs import FacetOutputs, populated
 from nica.networks._samples import Array
 from nica.networks._settings import Options, choice, cores, options, whole
 from nica.networks._settling import FEW
-from nica.networks._stream import SCALARS
 
 RULE = 5  #: as in core/api.hpp
 METHODS = ("facets", "auto")
@@ -115,6 +113,7 @@ class FacetNICA(BatchFit, FacetOutputs):
     """
 
     _ways = ("facets", "bulk", "volume", "factors")
+    _rehearses = False
     solver: ClassVar[str] = "batch"  # type: ignore[misc]  # of fit, always
 
     def __init__(
@@ -223,24 +222,6 @@ class FacetNICA(BatchFit, FacetOutputs):
             self.method_ = solution.method
         self._starts += 1
         self._take_facets(solution, held, float(max(len(held), self._settings["hold"])))
-
-    def _ready(self) -> Network:
-        if self._state("scalars")["scalars"][SCALARS.index("started"), 0]:
-            assert self._core is not None
-            return self._core
-        held, needed = self._held(), self._settings["d"] + 1
-        distinct = len(np.unique(held, axis=0))
-        if distinct < needed:
-            raise NotFittedError(
-                f"This {type(self).__name__} has seen {distinct} distinct "
-                f"{'sample' if distinct == 1 else 'samples'}: "
-                f"{needed} are needed for n_components={self._settings['d']}"
-            )
-        other = type(self)(**self.get_params(deep=False))
-        other.__setstate__(self.__getstate__())
-        other._start_from(held)
-        assert other._core is not None
-        return other._core
 
     # ---------------------------------------------------------------------------------------- fit
 
