@@ -206,15 +206,17 @@ def report(found: dict[str, Any]) -> str:
                 f"{bad[1]} bad results ({false:.1f} %), of {good[0]} of {good[1]} good ones ({said:.0f} "
                 f"%); failed is said of {failed[0]} good ones "
                 f"({100 * failed[0] / max(good[1], 1):.1f} %). In the table are all {s['drawn']} "
-                f"that were drawn: kinds with bad results went on until they had {BAD} of them.",
+                f"that were drawn: kinds with bad results went on until they had {BAD} of them{cut(s)}.",
                 "", table(s), "",
             ]  # fmt: skip
     if "ranks" in found:
         r = found["ranks"]
+        own = f" of seed {r['seed']}" if r["seed"] != found["seed"] else ""
         parts += [
-            f"**Number of sources** ({r['problems']} problems): certain in {100 * r['certain']:.0f} %, "
-            f"and then right in {100 * r['right when certain']:.1f} %; the range holds the truth in "
-            f"{100 * r['in range']:.0f} %, the best guess is right in {100 * r['right']:.0f} %.",
+            f"**Number of sources** ({r['problems']} problems{own}): certain in "
+            f"{100 * r['certain']:.0f} %, and then right in {100 * r['right when certain']:.1f} %; "
+            f"the range holds the truth in {100 * r['in range']:.0f} %, the best guess is right in "
+            f"{100 * r['right']:.0f} %.",
             "",
         ]
     if "images" in found:
@@ -232,6 +234,13 @@ def report(found: dict[str, Any]) -> str:
             ) + "."
         )  # fmt: skip
     return "\n".join(parts).rstrip() + "\n"
+
+
+def cut(s: dict[str, Any]) -> str:
+    """Kinds with bad results that hold fewer of them than they should, if the run was cut short."""
+    bad = {kind: sum(sum(row) for row in counts[1:]) for kind, counts in s["by kind"].items()}
+    few = [f"{kind} ({n})" for kind, n in bad.items() if SOME <= n < BAD]
+    return f"; cut short for {', '.join(few)}" if few else ""
 
 
 def short(found: dict[str, Any]) -> str:
@@ -280,9 +289,10 @@ def main() -> None:
         if records:
             found[name] = summary(records, each)
     if "ranks" in parts:
-        all_ranks = ranks(100 if a.quick else 2000, seed)
+        all_ranks = ranks(100 if a.quick else 1500, seed)
         certain = [r for r in all_ranks if r["certain"]]
         found["ranks"] = {
+            "seed": seed,
             "problems": len(all_ranks),
             "certain": len(certain) / len(all_ranks),
             "right when certain": np.mean([r["said"] == r["true"] for r in certain]),

@@ -142,7 +142,7 @@ def _estimate(X: Array) -> Rank:
         chosen = wide[0] if wide else gap if ratios[gap - 1] > doubt * GAP else found or k
     clear, behind = float(ratios[chosen - 1]), _behind(ratios, chosen)
     floor = float(np.median(spectrum[chosen:])) if chosen < k else float(spectrum[-1])
-    certain = bool(found and chosen == gap and clear > GAP and behind < TAIL and n >= FEW)
+    certain = bool(gap in quiet and chosen == gap and clear > GAP and behind < TAIL and n >= FEW)
     if certain:
         reason = (
             f"eigenvalue {chosen} is {clear:.3g} times the next, and the {k - chosen} behind it "
