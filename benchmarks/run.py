@@ -27,6 +27,7 @@ import pytest
 import nica
 from benchmarks.accuracy import accuracy
 from benchmarks.bench_speed import CORES, data
+from benchmarks.cores import cores
 from benchmarks.large import memmap, million
 from nica import _config, _core
 
@@ -119,6 +120,7 @@ def main() -> None:
         "accuracy": lambda: accuracy(quick),
         "million": lambda: million(quick),
         "memmap": lambda: memmap(arguments.folder, quick),
+        "cores": lambda: cores(quick),
         "speed": lambda: speed(quick, arguments.processor_time),
     }
     unknown = set(arguments.only or ()) - set(parts)

@@ -126,25 +126,35 @@ def others(results: Row) -> str:
 
 
 def cores(results: Row) -> str:
-    """How much faster all cores are than one."""
+    """How much faster two cores are than one: from processor time, and by the clock where it is quiet."""
     most = results["machine"]["cores"]
-    lines = []
-    if most == 1 or results.get("processor_time"):
-        raise KeyError("several cores, which need a machine without other work")
-    for row in select(results["speed"], threads=1):
+    parts = []
+    if "cores" in results:
+        lines = [
+            f"| {row['what']} | {1e3 * row['one']:.1f} | {1e3 * row['own']:.1f} | "
+            f"{1e3 * row['pools']:.1f} | {row['ratio']:.2f} |"
+            for row in results["cores"]
+        ]
+        parts.append(
+            "From processor time (`benchmarks/cores.py` says how), since other programs ran beside it: "
+            "what one thread takes, what the calling thread of two does alone, and how long their tasks "
+            "take dealt out to two cores.\n\n"
+            + table("| what | one, ms | alone, ms | tasks, ms | two against one |", lines)
+        )
+    lines = [
+        f"| {row['algorithm']}, d = {row['d']}, {row['T']:,} samples | "
+        f"{row['seconds'] / other['seconds']:.2f} |"
+        for row in select(results["speed"], threads=1)
         for other in select(
-            results["speed"],
-            algorithm=row["algorithm"],
-            d=row["d"],
-            k=row["k"],
-            T=row["T"],
+            results["speed"], algorithm=row["algorithm"], d=row["d"], k=row["k"], T=row["T"],
             threads=most,
-        ):
-            lines.append(
-                f"| {row['algorithm']}, d = {row['d']}, {row['T']:,} samples | "
-                f"{row['seconds'] / other['seconds']:.2f} |"
-            )
-    return table(f"| what | {most} threads against one |", lines)
+        )
+    ]  # fmt: skip
+    if most > 1 and not results.get("processor_time"):
+        parts.append("By the clock:\n\n" + table(f"| what | {most} threads against one |", lines))
+    if not parts:
+        raise KeyError("several cores")
+    return "\n\n".join(parts)
 
 
 def costs(results: Row) -> str:
@@ -170,13 +180,19 @@ def million(results: Row) -> str:
 def memmap(results: Row) -> str:
     m = results["memmap"]
     peers = "".join(
-        f" {p['algorithm']}: {p['seconds']:.0f} s for the first {p['T']:,} samples alone, "
-        f"{p['sources_found']} of {m['d']} sources found."
+        f" {p['algorithm']} on the first {p['T']:,} samples alone: "
+        + (
+            f"stopped after {p['stopped_after']} s."
+            if "stopped_after" in p
+            else f"{p['seconds']:.0f} s, {p['cpu_seconds']:.0f} s of processors, "
+            f"{p['sources_found']} of {m['d']} sources found."
+        )
         for p in m["peers"]
     )
     return (
         f"{m['T']:,} samples of {m['k']} channels, {m['d']} sources, a memmap of "
-        f"{m['file_mib']:.0f} MiB: {m['seconds']:.0f} s, {m['memory_mib']:.0f} MiB of memory beside the "
+        f"{m['file_mib']:.0f} MiB: {m['seconds']:.0f} s, {m['cpu_seconds']:.0f} s of processors, "
+        f"{m['memory_mib']:.0f} MiB of memory beside the "
         f"file's own pages (blocks of {m['block_mib']:.0f} MiB; twice that on each core would be "
         f"{m['limit_mib']:.0f} MiB), the worst correlation of a source {m['worst_correlation']:.4f}."
         f"{peers}"

@@ -210,7 +210,7 @@ template <int N> class Lockstep {
     NICA_INLINE void second(const Vector& x, Vector& y, Wide weight, Wide time) {
         two.settle(a.h, b, pivoting);
         y = b.y;
-        if (config.robust) two.bound(a.h, b);
+        if (config.robust && __builtin_expect(two.too_long(a.h, b), 0)) two.shorten(a.h, b);
         const Wide memory = rules.memory_first + rules.memory_growth * (time - now.renewed);
         const Wide forgetting = 1.0 - weight / (memory < rules.memory_most ? memory : rules.memory_most);
         two.learn(a.h, b, weight, forgetting, rules.floor + rules.floor_growth * time, config.in_time);

@@ -181,6 +181,9 @@ template <class S, class First> class Stacked final : public Network {
             const double* x = X + (outcome.rows - 1) * c.k;
             for (int j = 0; j < c.k; ++j) s.last[j] = x[j];
         }
+        // What overflows stays in these running averages.
+        s.now.poison += 0 * s.now.spread + 0 * S::dot(s.two.D, s.two.positive, s.two.activity) +
+                        0 * S::dot(s.two.D, t.second.y, t.second.beta);
         if (s.now.poison != 0) outcome.event = overflow;
         S::keep(state, s);
         return outcome;
@@ -273,7 +276,6 @@ template <class S, class First> class Stacked final : public Network {
             s.one.learn(t.z, t.first, rate, mean_rate);
             const double squares = S::dot(s.one.L, t.first.dh, t.first.dh) * per_source;
             s.now.spread += (squares - s.now.spread) * revival_rate;
-            s.now.poison += 0 * squares;
         }
         const std::ptrdiff_t count = std::ptrdiff_t(time);
         if (__builtin_expect(count % 16 == 0, 0)) {
@@ -299,10 +301,14 @@ template <class S, class First> class Stacked final : public Network {
         const Config& c = config;
         if (!t.waiting.x) return;
         s.two.settle(t.waiting.h, t.second, pivoting);
-        if (t.waiting.y) S::store(t.second.y, t.waiting.y);
         const double w = t.waiting.weight, time = t.waiting.time;
+        double* y = t.waiting.y;  // written to last: the compiler must fear that it is part of the state
         if (w > 0) {
-            if (robust) s.two.bound(t.waiting.h, t.second);
+            if (robust && __builtin_expect(s.two.too_long(t.waiting.h, t.second), 0)) {
+                if (y) S::store(t.second.y, y);
+                y = nullptr;
+                s.two.shorten(t.waiting.h, t.second);
+            }
             double forgetting = 1 - w * (1 - c.separation_b), floor = c.separation_a;
             if (c.in_time) floor = c.separation_a + c.separation_b * time;
             if (c.memory_growth > 0) {
@@ -313,7 +319,6 @@ template <class S, class First> class Stacked final : public Network {
             s.two.watch(t.second, w * revival_rate);
             if (__builtin_expect(std::ptrdiff_t(time) % watch_interval == 0, 0) && w == 1)
                 watch.note(t.waiting.x, t.second.y, t.second.slack);
-            s.now.poison += 0 * S::dot(s.two.D, t.second.y, t.second.beta);
             if (__builtin_expect(s.now.all_fired == 0, 0) && not_zero(t.waiting.x)) {
                 s.now.all_fired = s.two.note_fired(t.second);
                 if (c.flip) s.two.flip_silent(time);
@@ -322,6 +327,7 @@ template <class S, class First> class Stacked final : public Network {
                 s.now.revived += s.two.revive(time, c.revival);
             if (__builtin_expect(std::ptrdiff_t(time) % check_interval == 0, 0)) s.two.check();
         }
+        if (y) S::store(t.second.y, y);
         t.waiting.x = nullptr;
     }
 

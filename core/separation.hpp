@@ -80,13 +80,14 @@ template <class S> struct Separation {
 
     // At the solution y is h rotated, and as long. What is far longer comes from weights that are nearly
     // singular; nothing that long is learned.
-    NICA_INLINE void bound(const Vector& h, Activity2<S>& t) const {
+    NICA_INLINE bool too_long(const Vector& h, const Activity2<S>& t) const {
+        return !all_at_most(S::dot(D, t.y, t.y), 4.0 * S::dot(L, h, h));
+    }
+    NICA_RARE void shorten(const Vector& h, Activity2<S>& t) const {
         const Scalar hh = 4.0 * S::dot(L, h, h), yy = S::dot(D, t.y, t.y);
-        if (__builtin_expect(!all_at_most(yy, hh), 0)) {
-            const Scalar none = {}, one = none + 1.0;
-            const Scalar shrink = yy <= hh ? one : (yy < none + 1e300 ? root(hh / yy) : none);
-            for (int q = 0; q < D.lanes; ++q) t.y.q[q] *= shrink;
-        }
+        const Scalar none = {}, one = none + 1.0;
+        const Scalar shrink = yy <= hh ? one : (yy < none + 1e300 ? root(hh / yy) : none);
+        for (int q = 0; q < D.lanes; ++q) t.y.q[q] *= shrink;
     }
 
     // ---- learn: a sample of weight w, with forgetting and floor, or with a given D in time
@@ -94,7 +95,7 @@ template <class S> struct Separation {
     NICA_INLINE void learn(const Vector& h, Activity2<S>& t, Scalar w, Scalar forgetting,
                            Scalar floor, bool in_time) {
         for (int q = 0; q < D.lanes; ++q) {
-            const Lane y = t.y.q[q], one = y - y + 1.0;
+            const Lane y = t.y.q[q], one = Lane{} + 1.0;
             const Lane most = one * floor;
             activity.q[q] = in_time ? most : larger(most, forgetting * activity.q[q] + w * (y * y));
             t.beta.q[q] = w * y / activity.q[q];
@@ -201,17 +202,22 @@ template <class S> struct Separation {
 // All eight active sets of three neurons at once: lane s lets neuron i fire when bit i of s is set.
 // Cramer's rule in each lane; the set whose outputs are positive and whose silent neurons are held
 // down is the answer. Returns false when round-off hides every feasible set.
-struct Enumeration {
-    // Two registers of four are faster than one of eight: half the latency of a division.
-    static constexpr int width = native_width < 4 ? native_width : 4, blocks = 8 / width;
+class Enumeration {
+  public:
+    static constexpr int width = native_width, blocks = 8 / width;
     using Lane = LaneOf<width>::type;
     using Vector = Fixed<3>::Vector;
+    using Row = LaneOf<4>::type;
 
     struct Sets {
-        double on[3][8];
-        constexpr Sets() : on() {
+        double on[3][8];                   // by neuron and set
+        double fires[8][4], silent[8][4];  // by set and neuron
+        constexpr Sets() : on(), fires(), silent() {
             for (int i = 0; i < 3; ++i)
-                for (int s = 0; s < 8; ++s) on[i][s] = (s >> i) & 1;
+                for (int s = 0; s < 8; ++s) {
+                    on[i][s] = fires[s][i] = (s >> i) & 1;
+                    silent[s][i] = 1 - on[i][s];
+                }
         }
     };
 
@@ -245,8 +251,8 @@ struct Enumeration {
             r0[b] = y0 + (1.0 - on0) * s0;
             r1[b] = y1 + (1.0 - on1) * s1;
             r2[b] = y2 + (1.0 - on2) * s2;
-            infeasible |= (bits_negative(r0[b]) | bits_negative(r1[b]) | bits_negative(r2[b]))
-                          << (b * width);
+            const Lane few = r0[b] < r1[b] ? r0[b] : r1[b], least = few < r2[b] ? few : r2[b];
+            infeasible |= bits_negative(least) << (b * width);
             r0[b] *= inverse;
             r1[b] *= inverse;
             r2[b] *= inverse;
@@ -254,29 +260,16 @@ struct Enumeration {
         const unsigned feasible = ~infeasible & 255u;
         if (__builtin_expect(feasible == 0, 0)) return false;
         const int set = __builtin_ctz(feasible);
-        const double v0 = pick(r0, set), v1 = pick(r1, set), v2 = pick(r2, set);
-        const double o0 = sets.on[0][set], o1 = sets.on[1][set], o2 = sets.on[2][set];
-        put(y, v0 * o0, v1 * o1, v2 * o2);
-        put(slack, v0 - v0 * o0, v1 - v1 * o1, v2 - v2 * o2);
+        const Row v = across(r0, r1, r2, set);
+        put(v * *reinterpret_cast<const Row*>(sets.fires[set]), y);
+        put(v * *reinterpret_cast<const Row*>(sets.silent[set]), slack);
         return true;
     }
 
-    static NICA_INLINE double pick(const Lane* r, int set) {
-        return reinterpret_cast<const aliasing_double*>(r)[set];
-    }
-    static NICA_INLINE void put(Vector& v, double a, double b, double c) {
-        typedef Fixed<3>::Lane L;
-        if (Fixed<3>::width == 4) v.q[0] = build<L>(a, b, c);
-        else {
-            v[0] = a;
-            v[1] = b;
-            v[2] = c;
-        }
-    }
-    template <class L> static NICA_INLINE L build(double a, double b, double c) {
-        L v = {a, b};
-        if (sizeof(L) > 16) v[2 % (sizeof(L) / 8)] = c;
-        return v;
+  private:
+    static NICA_INLINE void put(Row v, Vector& to) {
+        static_assert(sizeof v == sizeof to.q, "three numbers are padded to four");
+        std::memcpy(to.q, &v, sizeof v);
     }
 };
 

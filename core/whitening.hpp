@@ -63,9 +63,9 @@ template <class S> struct Whitening {
             a.w.q[q] = a.h.q[q] - r_bar.q[q];
         }
         S::multiply(P, a.dh, a.v);
-        const Scalar kappa = update(a, rate, a.w);
+        const Scalar growth = 1.0 / (1.0 - rate), kappa = update(a, rate, growth, a.w);
         if (__builtin_expect(!all_above(kappa, Scalar{}), 0)) return renew_means(false);
-        const Scalar along = kappa * S::dot(L, a.v, g_bar), growth = 1.0 / (1.0 - rate);
+        const Scalar along = kappa * S::dot(L, a.v, g_bar);
         for (int q = 0; q < L.lanes; ++q) r_bar.q[q] = (r_bar.q[q] - along * a.w.q[q]) * growth;
     }
 
@@ -93,19 +93,20 @@ template <class S> struct Whitening {
             a.dg.q[q] = rest * a.g.q[q];
         }
         S::multiply(P, a.dh, a.v);
-        const Scalar along = rate * S::dot(K, a.dx, x_bar), keep = 1.0 - rate;
+        const Scalar along = rate * S::dot(K, a.dx, x_bar), keep = 1.0 - rate, growth = 1.0 / keep;
         for (int q = 0; q < L.lanes; ++q)
             u_bar.q[q] = keep * (u_bar.q[q] + mean_rate * a.u.q[q]) + along * a.dh.q[q];
-        const Scalar kappa = update(a, rate, a.dh);
+        const Scalar kappa = update(a, rate, growth, a.dh);
         if (__builtin_expect(!all_above(kappa, Scalar{}), 0)) return renew_means(true);
-        const Scalar more = (along - kappa * S::dot(L, a.dh, u_bar)) / keep;
+        const Scalar more = (along - kappa * S::dot(L, a.dh, u_bar)) * growth;
         for (int q = 0; q < L.lanes; ++q) g_bar.q[q] += mean_rate * a.g.q[q] + more * a.v.q[q];
         S::multiply_transposed(P, g_bar, h_bar);
     }
 
-    // All three weight matrices, by the rate; w = PT dg. Returns kappa, or 0 if P was computed anew.
-    NICA_INLINE Scalar update(Activity1<S>& a, Scalar rate, const Vector& w) {
-        const Scalar keep = 1.0 - rate, c = rate / keep;
+    // All three weight matrices, by the rate; growth = 1 / (1 - rate), w = PT dg. Returns kappa, or 0 if P
+    // was computed anew.
+    NICA_INLINE Scalar update(Activity1<S>& a, Scalar rate, Scalar growth, const Vector& w) {
+        const Scalar keep = 1.0 - rate, c = rate * growth;
         const Scalar scale = 1.0 + c * S::dot(L, w, a.dh);
         S::blend(W_hx, keep, rate, a.dh, a.dx);
         S::blend(W_hg, keep, rate, a.dh, a.dg);
@@ -114,7 +115,7 @@ template <class S> struct Whitening {
             return Scalar{};
         }
         const Scalar kappa = c / scale;
-        S::blend(P, 1.0 + c, -(1.0 + c) * kappa, a.v, w);
+        S::blend(P, growth, -growth * kappa, a.v, w);
         return kappa;
     }
 

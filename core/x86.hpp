@@ -1,5 +1,5 @@
 // The few operations for which the vector extensions have no words: signs of a register as bits, rows
-// that do not fill a register, one element of a register by its number.
+// that do not fill a register, the same element of several registers.
 // The only file with x86 intrinsics; other CPUs take the plain loop.
 #pragma once
 
@@ -89,11 +89,22 @@ template <> NICA_INLINE void store_first(double* x, LaneOf<8>::type v, int n) {
 }
 #endif
 
-// Element number i of a register.
-template <class Lane> NICA_INLINE double element(Lane v, int i) { return v[i]; }
+// Element i of each of three arrays, of one register or several, side by side.
+template <class Lane>
+NICA_INLINE LaneOf<4>::type across(const Lane* a, const Lane* b, const Lane* c, int i) {
+    return LaneOf<4>::type{reinterpret_cast<const aliasing_double*>(a)[i],
+                           reinterpret_cast<const aliasing_double*>(b)[i],
+                           reinterpret_cast<const aliasing_double*>(c)[i]};
+}
 #if defined(__AVX512F__)
-template <> NICA_INLINE double element(LaneOf<8>::type v, int i) {
-    return _mm512_cvtsd_f64(_mm512_permutexvar_pd(_mm512_set1_epi64(i), (__m512d)v));
+template <>
+NICA_INLINE LaneOf<4>::type across(const LaneOf<8>::type* a, const LaneOf<8>::type* b,
+                                   const LaneOf<8>::type* c, int i) {
+    const __m512i at = _mm512_set1_epi64(i), and_third = _mm512_set_epi64(0, 0, 0, 0, 0, 8, 1, 0);
+    const __m512d two = _mm512_permutex2var_pd((__m512d)*a, at + _mm512_set_epi64(0, 0, 0, 0, 0, 0, 8, 0),
+                                               (__m512d)*b);
+    return (LaneOf<4>::type)_mm512_castpd512_pd256(_mm512_permutex2var_pd(
+        two, _mm512_mask_add_epi64(and_third, 4, and_third, at), (__m512d)*c));
 }
 #endif
 

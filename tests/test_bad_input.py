@@ -113,7 +113,7 @@ def test_channels_must_be_as_many_as_before(make):
         (GOOD[np.newaxis], ValueError, "dim 3"),
         (np.float64(3), ValueError, "2D array"),
         (GOOD + 1j, ValueError, "[Cc]omplex"),
-        (np.array([["a", "b", "c"]] * 4), ValueError, "string"),
+        (np.array([["1", "2", "3"], ["4", "b", "c"]]), ValueError, "'b'.* at row 1, channel 1"),
         (np.array([[1.0, None, object()]] * 4, dtype=object), TypeError, "float"),
         (sparse.csr_matrix(GOOD), TypeError, "[Ss]parse"),
     ],

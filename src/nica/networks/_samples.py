@@ -46,10 +46,29 @@ def checked(
     if plain:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return np.asarray(X)
-    checked: NDArray[Any] = validate_data(
-        estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
-    )
+    try:
+        checked: NDArray[Any] = validate_data(
+            estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
+        )
+    except ValueError as error:
+        _check_numbers(X, error)
+        raise
     return checked
+
+
+def _check_numbers(X: Any, error: ValueError) -> None:
+    """Say which entry is text."""
+    array = np.asarray(X)
+    if array.ndim != 2 or array.dtype.kind not in "OSU":
+        return
+    for (row, channel), value in np.ndenumerate(array):
+        try:
+            float(value)
+        except ValueError:
+            raise ValueError(
+                f"X has {value!r} at row {row}, channel {channel}, which is not a number: give numbers, "
+                "and NaN for what is missing"
+            ) from error
 
 
 def _named(

@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from nica.networks._settings import whole
+from nica.networks._settings import cores, whole
 from nica.replicas._errors import Errors
 from nica.replicas._run import METHODS, run_replicas
 from nica.replicas._table import Sweep
@@ -144,13 +145,14 @@ def _share(
             bar.advance(len(Y) / n)
 
     failures = run_replicas(models, X, method=method, n_jobs=n_jobs, watch=watch)
+    scores = _scores(models, failures, X, n_jobs) if S is None and scoring is None else {}
     done: list[Done] = []
     for i, (model, failure) in enumerate(zip(models, failures, strict=True)):
         if failure is not None:
             nothing = dict.fromkeys(("score",) if S is None else ("error", "last_error"), np.nan)
             done.append((model, nothing, str(failure)))
         elif truth is None:
-            score = model.score(_good(model, X)) if scoring is None else scoring(model, X)
+            score = scores[i] if scoring is None else scoring(model, X)
             done.append((model, {"score": float(score)}, ""))
         else:
             if method == "fit":
@@ -160,6 +162,16 @@ def _share(
         if bar is not None and (method == "fit" and truth is None):
             bar.advance(1)
     return done
+
+
+def _scores(
+    models: list[Any], failures: Sequence[Exception | None], X: Any, n_jobs: int | None
+) -> dict[int, float]:
+    """Scores of the runs that ended, by their numbers; it takes about as long as the runs themselves."""
+    ended = [i for i, failure in enumerate(failures) if failure is None]
+    with ThreadPoolExecutor(cores(n_jobs)) as pool:
+        found = pool.map(lambda i: float(models[i].score(_good(models[i], X))), ended)
+        return dict(zip(ended, found, strict=True))
 
 
 def _good(model: Any, X: Any) -> Any:
