@@ -93,7 +93,7 @@ def others() -> list[str]:
 def test_other_networks(benchmark, name, d, k):
     T = length(d)
     X = data(d, k, T)
-    model = getattr(networks, name)(d, random_state=0).partial_fit(X)
+    model = getattr(networks, name)(random_state=0).partial_fit(X)  # as many outputs as channels
     measure(
         benchmark, lambda: model.separate(X), 5, algorithm=name, d=d, k=k, T=T, threads=1
     )  # fmt: skip

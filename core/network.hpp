@@ -181,9 +181,9 @@ template <class S, class First> class Stacked final : public Network {
             const double* x = X + (outcome.rows - 1) * c.k;
             for (int j = 0; j < c.k; ++j) s.last[j] = x[j];
         }
-        // What overflows stays in these running averages.
-        s.now.poison += 0 * s.now.spread + 0 * S::dot(s.two.D, s.two.positive, s.two.activity) +
-                        0 * S::dot(s.two.D, t.second.y, t.second.beta);
+        s.now.poison += 0 * s.now.spread;  // what overflows stays in these running averages
+        for (int i = 0; i < s.two.D.n; ++i)
+            s.now.poison += 0 * s.two.positive[i] + 0 * s.two.activity[i] + 0 * t.second.beta[i];
         if (s.now.poison != 0) outcome.event = overflow;
         S::keep(state, s);
         return outcome;
