@@ -104,9 +104,8 @@ def soft_hinge(
     n_components : int
         Number of sources d.
     tau : float, default=3.0
-        Price of samples outside. Among 1, 1.5, 2, 3, 5, 10, 20 and 50 it is best where noise is not
-        known, and right in 95 % or more at any noise measured (up to a tenth of the signal): larger
-        ones with little noise only, smaller ones if hardly any sample is near a facet in vain.
+        Price of samples outside. Below 2 too many are left there; from 10 on noise is taken for
+        sources. Between these it hardly matters: a table is with the documentation of this module.
     sum_to_one : bool, default=False
         Whether sources are known to sum to one in each sample.
     start : array-like of shape (n_components, n_channels), default=None
