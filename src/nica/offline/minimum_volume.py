@@ -104,7 +104,7 @@ def soft_hinge(
     n_components : int
         Number of sources d.
     tau : float, default=3.0
-        Price of samples outside. Below 2 too many are left there; from 10 on noise is taken for
+        Price of samples outside. Below 2 too many are left there; far above 10 noise is taken for
         sources. Between these it hardly matters: a table is with the documentation of this module.
     sum_to_one : bool, default=False
         Whether sources are known to sum to one in each sample.
