@@ -67,6 +67,11 @@ class Task:
         return json.dumps([self.part, self.cell, self.round, method])
 
 
+def of(family: str, d: int, k: int, **options: Any) -> Callable[[np.random.Generator], Mixture]:
+    """A problem of a family, to be drawn."""
+    return lambda rng: make(family, rng, d, k, **options)
+
+
 def judged(build: Callable[[np.random.Generator], Mixture], *words: Any) -> Callable[..., Record]:
     """What a method makes of a problem; the problem is the same for all methods."""
     kept: dict[int, Mixture] = {}
@@ -94,7 +99,7 @@ def families(i: int, quick: bool) -> Iterator[Task]:
         cell = (family, noise, d, d + more)
         rival = () if family in SUM_TO_ONE else ("NICA",)  # which takes long over these, in vain
         methods = ("least squares", "FacetNICA", *rival)
-        build = lambda rng, c=cell: make(c[0], rng, c[2], c[3], noise=c[1])  # noqa: E731
+        build = of(family, d, d + more, noise=noise)
         yield Task("families", cell, i, methods, judged(build, "families", cell, i))
 
 
@@ -108,7 +113,7 @@ def rivals(i: int, quick: bool) -> Iterator[Task]:
         methods = ["least squares", "NNLS", *RIVALS]
         if kind in SUM_TO_ONE:
             methods.append("FacetNICA, sum_to_one")
-        build = lambda rng, c=cell, d=d, k=k: make(c[0], rng, d, k, noise=c[1])  # noqa: E731
+        build = of(kind, d, k, noise=noise)
         yield Task("rivals", cell, i, tuple(methods), judged(build, "rivals", cell, i))
 
 
@@ -125,7 +130,7 @@ def positive(i: int, quick: bool) -> Iterator[Task]:
     kinds = ("sparse", "exponential", "rectified Gaussian", *SUM_TO_ONE)
     for kind, noise in product(kinds, NOISES[:2]):
         cell = (kind, noise)
-        build = lambda rng, c=cell: make(c[0], rng, 4, 12, noise=c[1], positive=True)  # noqa: E731
+        build = of(kind, 4, 12, noise=noise, positive=True)
         yield Task("positive", cell, i, methods, judged(build, "positive", cell, i))
 
 
@@ -133,7 +138,7 @@ def exact(i: int, quick: bool) -> Iterator[Task]:
     """Noise-free sources with zeros: how many digits are right."""
     for kind, d in product(("sparse", "rectified Gaussian"), (3, 5, 10)):
         cell = (kind, d)
-        build = lambda rng, c=cell: make(c[0], rng, c[1], c[1])  # noqa: E731
+        build = of(kind, d, d)
         yield Task("exact", cell, i, ("NICA", "FacetNICA"), judged(build, "exact", cell, i))
 
 
@@ -143,10 +148,8 @@ def harm(i: int, quick: bool) -> Iterator[Task]:
         for what in ("nothing", "outliers", "offsets"):
             cell = (kind, d, k, what)
             methods = ("least squares", "NICA", "FacetNICA", "FacetNICA, offset")
-            build = lambda rng, c=cell: make(  # noqa: E731
-                c[0], rng, c[1], c[2], noise=0.01, outliers=c[3] == "outliers",
-                offsets=c[3] == "offsets",
-            )  # fmt: skip
+            shaken = {"outliers": what == "outliers", "offsets": what == "offsets"}
+            build = of(kind, d, k, noise=0.01, **shaken)
             yield Task("harm", cell, i, methods, judged(build, "harm", cell[:3], i))
 
 

@@ -157,24 +157,63 @@ def expectation_step(y: Array, row: Row, floor: float, cap: float = np.inf) -> R
     >>> expectation_step(y, Row(0.5, 1.0, 0.5, 1e-3), floor=0.3).sigma >= 0.3
     True
     """
-    sigma, mu, pi, eps, beta, m, v = row
     j = judge(y, row)
-    near = j.spike.sum() + j.tail.sum()
+    off = (y - row.centre) ** 2
+    sums = (
+        j.spike.sum(), j.tail.sum(), j.outlier.sum(), j.bulk.sum(),
+        j.spike @ y**2 + j.tail @ j.residue, j.tail @ j.source, j.bulk @ y, j.bulk @ off,
+    )  # fmt: skip
+    expected = Expected(*map(float, sums))
+    return maximised(expected, len(y), row, floor, cap)
+
+
+class Expected(NamedTuple):
+    """Sums over samples, from which a row's parameters follow; in the order of the native kernel.
+
+    Attributes
+    ----------
+    spike, tail, outlier, bulk : float
+        Of the responsibilities.
+    near, source, middle, spread : float
+        Of r0 y² + r1 (y − s)², r1 s, r3 y, and r3 (y − m)² with m as it was.
+    """
+
+    spike: float
+    tail: float
+    outlier: float
+    bulk: float
+    near: float
+    source: float
+    middle: float
+    spread: float
+
+
+def maximised(e: Expected, n: float, row: Row, floor: float, cap: float = np.inf) -> Row:
+    """Parameters that are likeliest for these sums over n samples.
+
+    Examples
+    --------
+    >>> sums = Expected(60.0, 40.0, 0.0, 0.0, 1.0, 80.0, 0.0, 0.0)
+    >>> row = maximised(sums, 100, Row(0.5, 1.0, 0.5, 1e-3), floor=1e-9)
+    >>> round(row.sigma, 9), row.mu, row.spike
+    (0.1, 2.0, 0.6)
+    """
+    sigma, mu, _, _, beta, m, v = row
+    near = e.spike + e.tail
     if near > NOBODY:
-        sigma = float(np.sqrt((j.spike @ y**2 + j.tail @ j.residue) / near))
-    if j.tail.sum() > NOBODY:
-        mu = float((j.tail @ j.source) / j.tail.sum())
-    if j.bulk.sum() < NOBODY:
+        sigma = float(np.sqrt(e.near / near))
+    if e.tail > NOBODY:
+        mu = float(e.source / e.tail)
+    if e.bulk < NOBODY:
         beta = 0.0
-    known = max(near + j.bulk.sum(), NOBODY)
-    pi = float(j.spike.sum() / known)
-    eps = float(np.clip(j.outlier.mean(), OUTLIER_LEAST, OUTLIER_MOST))
+    known = max(near + e.bulk, NOBODY)
     if beta > 0:
-        beta = float(np.clip(j.bulk.sum() / known, 1e-3, 0.9))
-        m = float((j.bulk @ y) / j.bulk.sum())
-        v = float(np.sqrt((j.bulk @ (y - m) ** 2) / j.bulk.sum()))
+        beta = float(np.clip(e.bulk / known, 1e-3, 0.9))
+        m = float(e.middle / e.bulk)
+        v = float(np.sqrt(max(e.spread / e.bulk - (m - row.centre) ** 2, 0.0)))
         v = float(np.clip(v, 1e-3, max(m / 2, 2e-3)))
-    pi = float(np.clip(pi, SPIKE_LEAST, SPIKE_MOST * (1 - beta)))
+    pi = float(np.clip(e.spike / known, SPIKE_LEAST, SPIKE_MOST * (1 - beta)))
+    eps = float(np.clip(e.outlier / n, OUTLIER_LEAST, OUTLIER_MOST))
     sigma = min(sigma, BLUR_TAIL * mu, max(BLUR_LEAST, floor), cap)
     return Row(max(sigma, floor), mu, pi, eps, beta, m, v)
 

@@ -19,15 +19,7 @@ from numpy.typing import NDArray
 
 from nica import _core
 from nica.batch.sources import Source, Sums
-from nica.equations.facets import (
-    BLUR_LEAST,
-    BLUR_TAIL,
-    NOBODY,
-    OUTLIER_LEAST,
-    OUTLIER_MOST,
-    SPIKE_LEAST,
-    SPIKE_MOST,
-)
+from nica.equations.facets import Expected, Row, maximised
 from nica.facets._prepare import Map
 from nica.facets._search import Found
 
@@ -122,23 +114,10 @@ def _moved(found: Found, sums: Array, step: Array, count: float) -> Found:
     B = found.B + step[:, :d] @ found.B
     if found.B.shape[1] > d:
         B[:, d] += step[:, d]
-    spike, tail, outlier, bulk, near, source, middle, spread = sums[:, :8].T
-    rows = found.rows.copy()
-    nobody = NOBODY / count
-    known = np.maximum(spike + tail + bulk, nobody)
-    some = spike + tail > nobody
-    sigma = np.where(some, np.sqrt(near / np.where(some, spike + tail, 1)), rows[:, 0])
-    mu = np.where(tail > nobody, source / np.maximum(tail, nobody), rows[:, 1])
-    rows[:, 0] = np.clip(sigma, LEAST_NOISE, np.minimum(BLUR_TAIL * mu, BLUR_LEAST))
-    rows[:, 1] = mu
-    rows[:, 3] = np.clip(outlier, OUTLIER_LEAST, OUTLIER_MOST)
-    has = (rows[:, 4] > 0) & (bulk > nobody)
-    rows[:, 4] = np.where(has, np.clip(bulk / known, 1e-3, 0.9), 0.0)
-    centre = np.where(has, middle / np.maximum(bulk, nobody), rows[:, 5])
-    width = np.sqrt(np.maximum(spread / np.maximum(bulk, nobody) - (centre - rows[:, 5]) ** 2, 0))
-    rows[:, 5] = centre
-    rows[:, 6] = np.where(has, np.clip(width, 1e-3, np.maximum(centre / 2, 2e-3)), rows[:, 6])
-    rows[:, 2] = np.clip(spike / known, SPIKE_LEAST, SPIKE_MOST * (1 - rows[:, 4]))
+    rows = np.array([
+        maximised(Expected(*(count * row_sums[:8])), count, Row(*row), LEAST_NOISE)
+        for row_sums, row in zip(sums, found.rows, strict=True)
+    ])  # fmt: skip
     size = sums[:, 9]
     rows[:, [0, 1, 5, 6]] /= size[:, None]
     return Found(B / size[:, None], rows, found.loss)

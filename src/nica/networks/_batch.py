@@ -95,9 +95,7 @@ class BatchFit(LayeredNetwork):
         source = self._source(X, threads)
         k = source.n_channels
         try:
-            if _auto.is_auto(self):
-                most = min(_auto.SOME, max(_auto.first_rows(k), (1 << 20) // k))
-                _auto.choose(self, source.sample(most), stream=False)
+            self._choose_number(source)
             self._begin(k)
             o = self._settings
             solution = solve(
@@ -115,16 +113,27 @@ class BatchFit(LayeredNetwork):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        if self.tol is not None and solution.change > self.tol:
-            warnings.warn(
-                f"{type(self).__name__} did not settle in {max_passes} passes over "
-                f"{solution.n_samples} samples: its unmixing still changes by {solution.change:.2g} "
-                f"(tol={self.tol:g}). Give more samples, or raise max_passes or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._warn_if_moving(solution.change, solution.n_samples, "unmixing still changes")
         if solution.n_samples >= FEW:
             self._look_after(5, always=True)
+
+    def _choose_number(self, source: Source) -> None:
+        """With ``n_components="auto"``: the number of sources, from a selection of the samples."""
+        if _auto.is_auto(self):
+            k = source.n_channels
+            most = min(_auto.SOME, max(_auto.first_rows(k), (1 << 20) // k))
+            _auto.choose(self, source.sample(most), stream=False)
+
+    def _warn_if_moving(self, change: float, n_samples: int, what: str) -> None:
+        """Warn if the last pass over the samples still changed more than ``tol``."""
+        if self.tol is not None and change > self.tol:
+            warnings.warn(
+                f"{type(self).__name__} did not settle in {int(self.max_passes)} passes over {n_samples} "
+                f"samples: its {what} by {change:.2g} (tol={self.tol:g}). Give more samples, or raise "
+                "max_passes or tol",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
     def _source(self, X: Any, threads: int) -> Source:
         """X as the solver sees it; names and number of channels are noted."""

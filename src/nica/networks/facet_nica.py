@@ -19,7 +19,6 @@ from nica.equations.facets_stream import (
     facet_start,
 )
 from nica.facets import FacetSolution, chosen, solve
-from nica.networks import _auto
 from nica.networks._batch import BatchFit, refuse_bad
 from nica.networks._facet_outputs import FacetOutputs, populated
 from nica.networks._samples import Array
@@ -228,15 +227,13 @@ class FacetNICA(BatchFit, FacetOutputs):
     def _fit_batch(self, X: Any) -> None:
         threads = cores(self.n_jobs)
         whole(self.n_starts, "n_starts", minimum=1)
-        max_passes = whole(self.max_passes, "max_passes", minimum=1)
+        whole(self.max_passes, "max_passes", minimum=1)
         self._check_names()
         source = self._source(X, threads)
         k = source.n_channels
         try:
-            if _auto.is_auto(self):
-                most = min(_auto.SOME, max(_auto.first_rows(k), (1 << 20) // k))
-                _auto.choose(self, source.sample(most), stream=False)
-            elif self.n_components is None:
+            self._choose_number(source)
+            if self.n_components is None:
                 self._choose_spanned(source.sample(SOME))
             self._begin(k)
             solution = self._solve(source, threads)
@@ -247,14 +244,7 @@ class FacetNICA(BatchFit, FacetOutputs):
         self.n_iter_ = max(1, solution.n_passes)
         self.n_bad_samples_ = solution.n_bad
         self._take_facets(solution, some, float(solution.n_samples - solution.n_bad))
-        if self.tol is not None and solution.change > self.tol:
-            warnings.warn(
-                f"{type(self).__name__} did not settle in {max_passes} passes over "
-                f"{solution.n_samples} samples: its outputs still change by {solution.change:.2g} "
-                f"(tol={self.tol:g}). Give more samples, or raise max_passes or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._warn_if_moving(solution.change, solution.n_samples, "outputs still change")
         if solution.n_samples >= FEW:
             self._look_after(5, always=True)
 
